@@ -16,7 +16,7 @@ from enum import StrEnum
 from .._changes.run_state import RUN_TOPIC_RIGHTS
 from .._kafka.acls import grant_command
 from .._kafka.settings import ConnectionSettings
-from .._model.reasons import join_first
+from .._model.reasons import named
 from .._model.stop_ticket import TICKET_TOPIC
 from .check import Check, CheckName, CheckStatus, passed
 
@@ -281,33 +281,24 @@ def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
 
     ACLs on transactional ids and at controllers are not checked: this would need a write, or knowledge of all ids.
     """
+    # CREATE on the cluster allows creating any topic.
+    created = access.cluster & {"CREATE"}
+    one = {
+        Resource.CLUSTER: access.cluster,
+        Resource.JOURNAL: access.journal | created,
+        Resource.MEMORY: access.memory | created,
+        Resource.TICKETS: access.tickets | created,
+    }
+    hidden = dict.fromkeys(access.hidden_topics, frozenset[str]())
+    many = {Resource.TOPICS: ("topic", {**hidden, **access.topics}), Resource.GROUPS: ("group", access.groups)}
     for need in needs:
+        noun, of_each = many.get(need.resource, ("", {}))
         for operation in need.operations:
-            match need.resource:
-                case Resource.CLUSTER if operation not in access.cluster:
-                    yield Missing(need, operation, need.resource.value)
-                case Resource.JOURNAL if operation not in access.journal | _granted_by_cluster(operation, access):
-                    yield Missing(need, operation, need.resource.value)
-                case Resource.MEMORY if operation not in access.memory | _granted_by_cluster(operation, access):
-                    yield Missing(need, operation, need.resource.value)
-                case Resource.TICKETS if operation not in access.tickets | _granted_by_cluster(operation, access):
-                    yield Missing(need, operation, need.resource.value)
-                case Resource.TOPICS:
-                    visible = [topic for topic, operations in access.topics.items() if operation not in operations]
-                    if topics := [*access.hidden_topics, *visible]:
-                        noun = "topic" if len(topics) == 1 else "topics"
-                        yield Missing(need, operation, f"{noun} {join_first(topics)}")
-                case Resource.GROUPS:
-                    if groups := [each for each, operations in access.groups.items() if operation not in operations]:
-                        noun = "group" if len(groups) == 1 else "groups"
-                        yield Missing(need, operation, f"{noun} {join_first(groups)}")
-                case _:
-                    pass
-
-
-def _granted_by_cluster(operation: str, access: Access) -> frozenset[str]:
-    """Return the operation if the cluster's ACLs grant it: CREATE on the cluster allows creating any topic."""
-    return frozenset({"CREATE"}) if operation == "CREATE" and "CREATE" in access.cluster else frozenset()
+            lacking = [name for name, operations in of_each.items() if operation not in operations]
+            if lacking:
+                yield Missing(need, operation, named(noun, lacking))
+            elif operation not in one.get(need.resource, need.operations):
+                yield Missing(need, operation, need.resource.value)
 
 
 def check_permissions(

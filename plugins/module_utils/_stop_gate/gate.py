@@ -25,7 +25,7 @@ from .._model.fields import (
     PartitionIndex,
     TopicName,
 )
-from .._model.partition import RUNNING_STATES, Broker, Racks, TopicPartition, grouped
+from .._model.partition import RUNNING_STATES, Broker, Racks, grouped
 from .._model.reasons import name_brokers, name_partitions, plural
 from .._model.replaced_disk import doubt_elections, name_replaced
 from .._model.stop_prediction import ClusterView, Effect, Prediction, StopReasonKind, predict_stop
@@ -161,10 +161,6 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
         "{count} would be below min.insync.replicas and refuse records with acks=all: {names}",
         "Bring their other replicas in sync first, or keep one of their in-sync replicas up",
     ),
-    StopReasonKind.LOST_RECORDS: (
-        "{count} would lose records that only the leader holds, and producers with acks=1 take for stored: {names}",
-        "Wait until the next leaders have them",
-    ),
     StopReasonKind.SILENT_LEADER: (
         "{count} would be led by a broker that does not answer this host, and may lack records or hang: {names}",
         "Wait until the broker answers, or until the controller has fenced it",
@@ -203,20 +199,6 @@ def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[StopReaso
             named = text.format(count=count, names=name_partitions(states))
             found.append(reason(kind, brokers, named, remedy, states))
     return found
-
-
-def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition, int]) -> StopReason:
-    """Return the reason about records that the next leaders lack."""
-    text, remedy = _TEXTS[StopReasonKind.LOST_RECORDS]
-    count = plural(len(missing), "partition")
-    named = text.format(count=count, names=name_partitions(sorted(missing)))
-    return reason(
-        StopReasonKind.LOST_RECORDS,
-        brokers,
-        f"{named} ({plural(sum(missing.values()), 'record')})",
-        remedy,
-        sorted(missing),
-    )
 
 
 def ticket_reason(brokers: Sequence[int], ticket: StopTicket) -> StopReason:

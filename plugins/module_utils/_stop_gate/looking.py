@@ -43,7 +43,6 @@ from .gate import (
     Led,
     Stop,
     StopReason,
-    lost_records_reason,
     notes_about,
     reason,
     reasons_of,
@@ -290,7 +289,14 @@ def _read_log_ends(
 def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnds) -> list[StopReason]:
     missing = {each: count for each, count in ends.missing.items() if each in prediction.new_leaders}
     unread = [each for each in ends.unread if each in prediction.new_leaders]
-    found = [lost_records_reason(brokers, missing)] if missing else []
+    found = []
+    if missing:
+        text = (
+            f"{plural(len(missing), 'partition')} would lose records that only the leader holds, and producers with "
+            f"acks=1 take for stored: {name_partitions(sorted(missing))} ({plural(sum(missing.values()), 'record')})"
+        )
+        remedy = "Wait until the next leaders have them"
+        found.append(reason(StopReasonKind.LOST_RECORDS, brokers, text, remedy, sorted(missing)))
     if unread:
         text = f"the log ends of {plural(len(unread), 'partition')} could not be compared: {name_partitions(unread)}"
         found.append(

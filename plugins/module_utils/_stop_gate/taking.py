@@ -103,12 +103,8 @@ def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms) -> Gate:
         notes = [f"this renews an earlier ticket: {each}" for each in renewed]
         return replace(now, tickets=(*left, ticket), taken=(ticket,), notes=(*now.notes, *notes))
 
-    def refuse(held: LockHeldError) -> Gate:
-        text = f"another run writes to this cluster: {held.holder}"
-        against = reason(StopReasonKind.ANOTHER_RUN, ticket.brokers, text, "Wait until it ends, and ask again")
-        return _refuse(gate, (against,))
-
-    return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), take, refuse)
+    home = ClusterJournal(kafka, cluster, terms.journal, brokers)
+    return _locked(kafka, home, take, gate, ticket.brokers, "Wait until it ends, and ask again")
 
 
 def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gate:
@@ -124,7 +120,12 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
     ours = [each for each in found if each.owner == owner]
     reasons = [*unknown_racks, *(_of_another_owner(each) for each in found if each not in ours)]
     notes = [] if found else ["no ticket names these brokers: nothing is to be released"]
-    missing, gone = _wait_until_back(kafka, ours, terms.wait_s if not reasons else 0, terms.journal.topic)
+    missing, gone = list[StopReason](), list[str]()
+    for _look in looks(kafka.clock, terms.wait_s if not reasons else 0) if ours else ():
+        missing, gone = _not_back(kafka, ours, terms.journal.topic)
+        if not missing:
+            break
+        kafka.clock.sleep(_BETWEEN_LOOKS_S)
     valid, _expired = split_by_time(kafka, tickets)
     gate = Gate(
         cluster_id=cluster.cluster_id,
@@ -147,14 +148,8 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
         ticket_store(kafka, cluster.living(brokers)).open(journal).write({each.ticket_id: None for each in ours})
         return done
 
-    def refuse(held: LockHeldError) -> Gate:
-        text = f"another run writes to this cluster: {held.holder}"
-        stopped = sorted(_until(ours))
-        return _refuse(
-            gate, (reason(StopReasonKind.ANOTHER_RUN, stopped, text, "Release the ticket when it has ended"),)
-        )
-
-    return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), release, refuse)
+    home = ClusterJournal(kafka, cluster, terms.journal, brokers)
+    return _locked(kafka, home, release, gate, sorted(_until(ours)), "Release the ticket when it has ended")
 
 
 def _tickets_of(
@@ -173,19 +168,6 @@ def _tickets_of(
 def _of_another_owner(ticket: StopTicket) -> StopReason:
     remedy = f'To release it, name its owner: stop_gate_owner="{ticket.owner}"'
     return replace(ticket_reason(ticket.brokers, ticket), remedy=remedy)
-
-
-def _wait_until_back(
-    kafka: Kafka, ours: Sequence[StopTicket], wait_s: float, lock_topic: str
-) -> tuple[list[StopReason], list[str]]:
-    """Return why brokers of our tickets are not back at the end of the time, and notes, as ``_not_back`` does."""
-    missing, gone = list[StopReason](), list[str]()
-    for _look in looks(kafka.clock, wait_s if ours else 0):
-        missing, gone = _not_back(kafka, ours, lock_topic) if ours else ([], [])
-        if not missing:
-            break
-        kafka.clock.sleep(_BETWEEN_LOOKS_S)
-    return missing, gone
 
 
 def _refuse(gate: Gate, reasons: tuple[StopReason, ...]) -> Gate:
@@ -210,23 +192,27 @@ def _ticket(kafka: Kafka, brokers: Sequence[int], known: Sequence[Broker], terms
     return new_ticket(new_holder(), brokers, racks, terms.owner, minutes=terms.minutes, now=now)
 
 
-def _locked(
-    kafka: Kafka, home: ClusterJournal, work: Callable[[Journal], Gate], refuse: Callable[[LockHeldError], Gate]
+def _locked(  # noqa: PLR0917
+    kafka: Kafka,
+    home: ClusterJournal,
+    work: Callable[[Journal], Gate],
+    gate: Gate,
+    brokers: Sequence[int],
+    remedy: str,
 ) -> Gate:
-    """Do the work under the lock. If another run keeps the lock for too long, return the refusal."""
-    held: LockHeldError | None = None
+    """Do the work under the lock. If another run keeps the lock for too long, refuse what ``gate`` would allow."""
+    holder = ""
     for _look in looks(kafka.clock, _LOCK_WAIT_S):
         try:
             with home.open() as journal:
-                gate = work(journal)
-            named = (*gate.tickets, *gate.released)
+                done = work(journal)
+            named = (*done.tickets, *done.released)
             others = [each for each in journal.notes if not any(str(one) in each for one in named)]
-            return replace(gate, notes=(*gate.notes, *others))
+            return replace(done, notes=(*done.notes, *others))
         except LockHeldError as error:
-            held = error
-    if held is None:
-        raise JournalError("the lock of the cluster was not asked for")
-    return refuse(held)
+            holder = str(error.holder)
+    text = f"another run writes to this cluster: {holder}"
+    return _refuse(gate, (reason(StopReasonKind.ANOTHER_RUN, brokers, text, remedy),))
 
 
 def _until(tickets: Sequence[StopTicket]) -> dict[int, str]:
