@@ -131,21 +131,30 @@ def explain_brokers(found: ClusterNow, wish: WantedReplicas) -> Iterator[str]:
     """Yield what differs from the operator's declaration: brokers that are up again, and others that do not answer."""
     held = Counter(each for state in found.states for each in state.replicas)
     behind = Counter(each for state in found.states for each in state.replicas if each not in state.isr)
+    # On a broker that is up, they are in a log directory that is offline.
+    offline = Counter(each for state in found.states for each in state.offline_replicas if each in found.live)
     for each in sorted(wish.lost_brokers):
         if not held[each]:
             yield f"broker {each} was declared lost, and no partition has a replica on it"
         if each in found.live:
-            late = f"; {behind[each]} of {held[each]} are not in sync yet" if behind[each] else ""
-            yield f"broker {each} was declared lost, and is up: its replicas stay{late}"
-    if wish.only_of_lost_brokers:
-        for broker in found.brokers:
-            silent = broker.broker_id not in wish.lost_brokers | found.live
-            if silent and held[broker.broker_id]:
-                yield (
-                    f"broker {broker.broker_id} is {describe_state(broker)}, and was not declared lost: its "
-                    f"{plural(held[broker.broker_id], 'replica')} stay; {behind[broker.broker_id]} of them are "
-                    "not in sync"
-                )
+            but = f", except the {offline[each]} that are offline" if offline[each] else ""
+            lagging = behind[each] - offline[each]
+            late = f"; {lagging} of {held[each] - offline[each]} are not in sync yet" if lagging > 0 else ""
+            yield f"broker {each} was declared lost, and is up: its replicas stay{but}{late}"
+    for broker in found.brokers if wish.only_of_lost_brokers else ():
+        broker_id = broker.broker_id
+        if broker_id in wish.lost_brokers or not held[broker_id]:
+            continue
+        if offline[broker_id]:
+            yield (
+                f"broker {broker_id} is up, and was not declared lost: {plural(offline[broker_id], 'replica', 'are')} "
+                "offline on it, and not replaced: look at its log directories"
+            )
+        elif broker_id not in found.live:
+            yield (
+                f"broker {broker_id} is {describe_state(broker)}, and was not declared lost: its "
+                f"{plural(held[broker_id], 'replica')} stay; {behind[broker_id]} of them are not in sync"
+            )
 
 
 def explain_volumes(found: ClusterNow) -> Iterator[str]:

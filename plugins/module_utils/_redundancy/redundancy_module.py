@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,8 +18,9 @@ from .._changes.journal import Journal
 from .._changes.rollback import preview_undo
 from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
+from .._documents.errors import Problem
 from .._documents.report_file import ReportFile
-from .._documents.reviewed_plan import require_own_cluster
+from .._documents.reviewed_plan import ReviewedPlan, require_own_cluster
 from .._history.replaced_leaders import find_replaced_leaders
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
@@ -45,6 +46,8 @@ from .looking import explain_brokers, explain_not_read, explain_volumes, look
 from .move_now import foresee
 from .placement import find_unanswered, leave_out_full, plan_moves
 from .plan import (
+    PLAN,
+    REDUNDANCY_PLAN,
     REDUNDANCY_REPORT,
     MoveOutcome,
     RedundancyPlan,
@@ -55,12 +58,28 @@ from .plan import (
     outcome_of,
     report_document,
 )
-from .plan_file import REDUNDANCY_PLAN_FILE
 from .results import RestoredReplicas
 
 
 class RedundancyOptionsError(KafkaOpsError):
     """The options do not say what to replace, or contradict each other."""
+
+
+def _find_problems(value: dict[str, Any]) -> Iterator[Problem]:
+    seen: set[tuple[str, int]] = set()
+    for number, move in enumerate(value["moves"]):
+        place = f"/moves/{number}"
+        key = (move["topic"], move["partition"])
+        if key in seen:
+            yield Problem(place, f"{move['topic']}-{move['partition']} is planned twice", "Remove one of the two")
+        seen.add(key)
+        target = move["target"]
+        kept = {*target} - {*move["adding"]}
+        if len({*target}) != len(target) or not {*move["adding"]} <= {*target} or not kept <= {*move["replicas"]}:
+            yield Problem(f"{place}/target", "has another broker than its replicas and what is added", "Plan again")
+
+
+REDUNDANCY_PLAN_FILE = ReviewedPlan(PLAN, REDUNDANCY_PLAN, _find_problems)
 
 
 def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> RestoredReplicas:
@@ -81,7 +100,9 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
     writes = params["apply"] and not check_mode
     with Wire(settings, controllers) as wire:
         done = _Run(Kafka(wire), params, wish, given, stop).run(writes=writes)
-    done = replace(done, plan=given or done.plan, is_digest_final=bool(params["plan_output_file"] or given))
+    done = replace(done, plan=given or done.plan)
+    if params["plan_output_file"] or given:
+        done = replace(done, plan_digest=REDUNDANCY_PLAN_FILE.document(done.plan)["digest"])
     if params["plan_output_file"]:
         REDUNDANCY_PLAN_FILE.write(done.plan, params["plan_output_file"])
 

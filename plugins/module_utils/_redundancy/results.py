@@ -17,7 +17,6 @@ from .._model.reasons import plural
 from .._module.run import diff_of, list_rows, partition_results, to_json_types
 from .looking import describe_state
 from .plan import DONE_OR_FORESEEN, MoveOutcome, RedundancyPlan, ReplicaStatus
-from .plan_file import REDUNDANCY_PLAN_FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +32,8 @@ class RestoredReplicas:
     silent: tuple[Broker, ...] = ()
     """Brokers that answered when the run began, and do not any more."""
     report_error: str = ""
-    is_digest_final: bool = False
-    """Whether the plan was read or written, so that its digest can be approved."""
+    plan_digest: str | None = None
+    """None if the plan was neither read nor written: then nobody can approve it."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -75,7 +74,7 @@ def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
         "cluster_id": done.plan.cluster_id,
         "lost_brokers": list(done.plan.lost_brokers),
         "racks": to_json_types(done.plan.racks),
-        "plan_digest": REDUNDANCY_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
+        "plan_digest": done.plan_digest,
         "bytes_to_copy": bytes_to_copy,
         **partition_results(
             done.outcomes, max_rows, ReplicaStatus, {ReplicaStatus.RESTORED}, {ReplicaStatus.WOULD_RESTORE}

@@ -22,10 +22,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.clus
     DirWithSpace,
     WantedReplicas,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import explain_volumes, look
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import (
+    explain_brokers,
+    explain_volumes,
+    look,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import plan_moves
 from unit.fakes.clock import FakeClock
-from unit.redundancy.test_placement import a_broker, a_partition
+from unit.redundancy.test_placement import a_broker, a_cluster, a_partition
 
 
 class FakeKafka:
@@ -94,6 +98,24 @@ def test_running_copies_keep_the_space_that_they_still_need() -> None:
     assert again.log_dirs.keys() == {1}
     assert again.why_no_dirs == {2: "it applies metadata late: it lacks 9 records"}
     assert again.sizes[added] == 100, "what it holds is known"
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (4, "broker 4 was declared lost, and is up: its replicas stay, except the 1 that are offline; 1 of 2 are not"),
+        (6, "broker 4 is up, and was not declared lost: 1 replica is offline on it, and not replaced: look at its log"),
+    ],
+)
+def test_a_broker_that_is_up_without_a_log_directory_is_named(lost: int, said: str) -> None:
+    states = (
+        a_partition((1, 2, 4), (1, 2)),
+        a_partition((1, 2, 4), (1, 2), 1)._replace(offline_replicas=()),
+        a_partition((1, 2, 4), (1, 2, 4), 2),
+    )
+    found = a_cluster(*states, down=(6,))
+    notes = [*explain_brokers(found, WantedReplicas(lost_brokers=frozenset({lost})))]
+    assert any(each.startswith(said) for each in notes), notes
 
 
 @pytest.mark.parametrize(
