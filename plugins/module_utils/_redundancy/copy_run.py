@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,7 +104,10 @@ class CopyRun:
             outcomes |= {each.topic_partition: each for each in done}
             left = {each.topic_partition: each for each in copier.left}
             gone |= copier.given_up
-            again = plan_again(gone) if left and not self.stop.is_set() else ()
+            again: Sequence[ReplicaMove] = ()
+            if left and not self.stop.is_set():
+                with suppress(CallError):  # then they are given up, and the next run plans them
+                    again = plan_again(gone)
             moves = [each for each in again if each.topic_partition in left]
             planned = {each.topic_partition for each in moves}
             for partition, move in left.items():

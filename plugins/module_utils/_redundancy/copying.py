@@ -253,15 +253,19 @@ class ReplicaCopier:
 
     def give_up(self, move: ReplicaMove) -> MoveOutcome:
         """Cancel one of the moves that are left, unless it is complete by now, and return its outcome."""
-        state = self.writer.kafka.read_partition_states([move.topic_partition]).states.get(move.topic_partition)
-        if state is not None and {*move.target} <= {*state.isr}:
-            return outcome_of(move, ReplicaStatus.RESTORED)
+        kafka, partition = self.writer.kafka, move.topic_partition
         gone = self.given_up.intersection(move.adding)
         why = f"what {name_brokers(gone)} copied is offline (the broker is down, or its disk)"
-        partition = move.topic_partition
+        try:
+            state = kafka.read_partition_states([partition]).states.get(partition)
+            is_running = partition in kafka.running_reassignments([partition])
+        except CallError as error:
+            return outcome_of(move, ReplicaStatus.FAILED, f"{why}. Its reassignment is not canceled: {error}")
+        if state is not None and {*move.target} <= {*state.isr}:
+            return outcome_of(move, ReplicaStatus.RESTORED)
         if state is not None and state.is_offline:
             return outcome_of(move, ReplicaStatus.FAILED, f"{why}; {_LEADERLESS}")
-        problem = self._cancel(move) if partition in self.writer.kafka.running_reassignments([partition]) else ""
+        problem = self._cancel(move) if is_running else ""
         return outcome_of(move, ReplicaStatus.FAILED, "; ".join(filter(None, [why, problem])))
 
     def _end_early(self, waiting: Iterable[ReplicaMove]) -> None:

@@ -79,6 +79,8 @@ class FakeCopies(Kafka):
     returned: set[int] = field(default_factory=set)
     """The lost brokers that are back in sync."""
     stuck: set[int] = field(default_factory=set)
+    is_away: bool = False
+    """Whether partitions cannot be read."""
     compacts: bool = False
     """Whether the brokers compact what they copy, so that it never has 30 bytes before it is complete."""
     hung: set[Address] = field(default_factory=set)
@@ -115,6 +117,8 @@ class FakeCopies(Kafka):
         }
 
     def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
+        if self.is_away:
+            raise BrokerCallError("broker-1.invalid:9092", Cause.UNREACHABLE, "no answer")
         return PartitionStates({each: self._state(each) for each in partitions}, {})
 
     def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
@@ -260,20 +264,40 @@ def test_a_broker_that_dies_is_given_up_also_if_a_stall_would_be_seen_first(kafk
     assert (run.given_up, [each.partition for each in run.left], kafka.canceled) == ({4}, [0], [])
 
 
+def a_run(kafka: FakeCopies, journal: Journal, living: Collection[int]) -> CopyRun:
+    params = {"max_concurrent": 20, "stall_timeout_ms": 8000, "throttle_bytes_per_second": None}
+    writer = Writer(kafka, [*_LIVING.values()], 2, 1.0)
+    return CopyRun(params, writer, {each: _LIVING[each] for each in living}, journal, NullProgress(), threading.Event())
+
+
+def a_plan(*moves: ReplicaMove) -> RedundancyPlan:
+    return RedundancyPlan(
+        cluster_id="c", created_at="", lost_brokers=(3,), moves=moves, left_alone=(), racks=(), notes=()
+    )
+
+
 def test_a_broker_that_has_returned_since_the_run_began_is_watched(kafka: FakeCopies, journal: Journal) -> None:
     """Broker 6 was down. Broker 4 dies, and what it was to hold is planned again on broker 6."""
     kafka.dies.add(4)
-    first = a_move(0, (1, 4, 5))
+    plan = a_plan(a_move(0, (1, 4, 5)))
     again = replace(a_move(0, (1, 6, 5)), replicas=(1, 4, 5, 3))
-    plan = RedundancyPlan(
-        cluster_id="c", created_at="", lost_brokers=(3,), moves=(first,), left_alone=(), racks=(), notes=()
-    )
-    params = {"max_concurrent": 20, "stall_timeout_ms": 8000, "throttle_bytes_per_second": None}
-    writer = Writer(kafka, [*_LIVING.values()], 2, 1.0)
-    at_first = {each: _LIVING[each] for each in (1, 4)}
-    run = CopyRun(params, writer, at_first, journal, NullProgress(), threading.Event())
-    (outcome,) = run.carry_out(lambda: plan, lambda _gone: [again]).outcomes
+    (outcome,) = a_run(kafka, journal, (1, 4)).carry_out(lambda: plan, lambda _gone: [again]).outcomes
     assert (outcome.status, outcome.target, kafka.canceled) == (ReplicaStatus.RESTORED, (1, 6, 5), [])
+
+
+def test_what_cannot_be_planned_again_does_not_hide_what_was_done(kafka: FakeCopies, journal: Journal) -> None:
+    """A broker dies, and then nobody answers this host for a moment."""
+    kafka.dies.add(4)
+
+    def plan_again(_gone: frozenset[int]) -> list[ReplicaMove]:
+        kafka.is_away = True
+        return [*kafka.read_partition_states([]).states]  # type: ignore[list-item]  # it raises an error
+
+    plan = a_plan(a_move(0, (1, 4, 5)), a_move(1, (1, 6, 5)))
+    lost, done = a_run(kafka, journal, (1, 4, 6)).carry_out(lambda: plan, plan_again).outcomes
+    assert (lost.status, done.status) == (ReplicaStatus.FAILED, ReplicaStatus.RESTORED)
+    assert "what broker 4 copied is offline" in lost.reason
+    assert "no answer" in lost.reason
 
 
 @pytest.mark.parametrize("stall_s", [30, 600])
