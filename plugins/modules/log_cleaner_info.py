@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import find_brokers
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import select_brokers
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 
@@ -145,7 +145,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings) as wire:
         kafka = Kafka(wire)
-        cluster, brokers = find_brokers(kafka, params["brokers"])
+        cluster = kafka.describe_cluster()
+        brokers = select_brokers(kafka.probe_brokers(cluster), params["brokers"])
         found = shared.inspect_cleaners(
             kafka, cluster, brokers, source, limits, params, progress_to(params["progress_file"])
         )

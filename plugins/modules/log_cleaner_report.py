@@ -69,6 +69,7 @@ def main() -> None:
 
 def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import report
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import write_document
 
     params = module.params
     refuse_existing(params["report_file"])
@@ -81,7 +82,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             utc_now(),
             is_check=module.check_mode,
         )
-        report.write_log_cleaner_report(document, params["report_file"])
+        write_document(params["report_file"], document, report.LOG_CLEANER_REPORT)
     # A report is no change of the cluster.
     return {"changed": False}
 

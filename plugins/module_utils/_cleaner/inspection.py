@@ -50,15 +50,6 @@ class NoMetricsError(KafkaOpsError):
     """No broker's metrics could be read, so the options are probably wrong."""
 
 
-def find_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[Broker, ...]]:
-    """Return the cluster and the wanted brokers, or all brokers if none is named.
-
-    Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
-    """
-    cluster = kafka.describe_cluster()
-    return cluster, select_brokers(kafka.probe_brokers(cluster), wanted)
-
-
 def select_brokers(brokers: Sequence[Broker], wanted: Collection[int]) -> tuple[Broker, ...]:
     """Return the wanted brokers, or all if none is named.
 

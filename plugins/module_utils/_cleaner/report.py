@@ -15,7 +15,6 @@ from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document, in_camel_case
 from .._documents.errors import DocumentError, Problem
-from .._documents.report_file import write_document
 from .._model.fields import (
     SCHEMA_VERSION,
     BrokerId,
@@ -122,14 +121,6 @@ LOG_CLEANER_REPORT = document(
 )
 
 Result = Mapping[str, Any]
-
-
-def write_log_cleaner_report(document: dict[str, Any], path: str) -> None:
-    """Write the report with mode 0600.
-
-    Raises DocumentError if the file exists, cannot be written, or does not match the schema.
-    """
-    write_document(path, document, LOG_CLEANER_REPORT)
 
 
 def log_cleaner_report_document(

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import (
+    LOG_CLEANER_REPORT,
     log_cleaner_report_document,
-    write_log_cleaner_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import write_document
 
 BROKER: dict[str, Any] = {
     "broker_id": 1,
@@ -43,12 +44,12 @@ def _document(**others: Any) -> dict[str, Any]:
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    write_log_cleaner_report(_document(), str(path))
+    write_document(str(path), _document(), LOG_CLEANER_REPORT)
     assert json.loads(path.read_text(encoding="utf-8")) == _document()
     assert _document()["before"][0]["deadThreads"] is None
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(DocumentError, match="never overwritten"):
-        write_log_cleaner_report(_document(), str(path))
+        write_document(str(path), _document(), LOG_CLEANER_REPORT)
 
 
 def test_invalid_results_are_refused(tmp_path: Path) -> None:
@@ -58,5 +59,5 @@ def test_invalid_results_are_refused(tmp_path: Path) -> None:
         _document(after={"cluster_id": "c", "brokers": [BROKER | {"diagnosis": "tired"}]})
     wrong = _document(after={"cluster_id": "c", "brokers": [BROKER | {"threads": -1}]})
     with pytest.raises(DocumentError, match="/after/0/threads: -1 is not allowed"):
-        write_log_cleaner_report(wrong, str(tmp_path / "report.json"))
+        write_document(str(tmp_path / "report.json"), wrong, LOG_CLEANER_REPORT)
     assert not (tmp_path / "report.json").exists()
