@@ -43,9 +43,12 @@ class FakeMinIsr:
         key = self._rng.choice([_TOPIC, _CLUSTER, *self._of_brokers])
         self._moments.setdefault(key, []).append(ConfigMoment(at_ms, self._rng.choice(["1", "2", "2", "3", None])))
 
-    def least_of_leader(self, leader_id: int, now_ms: int) -> int:
-        """Return the smallest value that this leader may use now."""
-        since = max(now_ms - self._lag_ms, self._created_ms)
+    def least_of_leader(self, leader_id: int, known_ms: int, now_ms: int) -> int:
+        """Return the smallest value that this leader may use now.
+
+        ``known_ms``: the time of the newest ISR that it knows. A broker applies metadata in the order of the log.
+        """
+        since = max(now_ms - self._lag_ms, known_ms, self._created_ms)
         changes = [each.at_ms for found in self._moments.values() for each in found if since < each.at_ms <= now_ms]
         return min(self._value([_TOPIC, _of_broker(leader_id), _CLUSTER], each) for each in (since, *changes))
 

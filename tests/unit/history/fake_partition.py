@@ -169,7 +169,8 @@ class FakePartition:
         self._written += 1
         self.logs[self._leader].append(self._written)
         self._follow(self._isr)
-        least = min(self._min_isr.least_of_leader(self._leader, self.now_ms), len(self._replicas))
+        known_ms = self._moments[-1].at_ms
+        least = min(self._min_isr.least_of_leader(self._leader, known_ms, self.now_ms), len(self._replicas))
         if all(self._runs(each) for each in self._isr) and len(self._isr) >= least:
             self.acknowledged.add(self._written)
 
