@@ -16,6 +16,7 @@ import pytest
 
 from integration.quorum_recovery.combined import CombinedCluster
 from integration.quorum_recovery.site import Site, files_of, lose
+from lab import wait_until, wire
 from lab.cluster import Cluster
 
 pytestmark = pytest.mark.timeout(900)
@@ -73,12 +74,19 @@ def test_the_survivor_becomes_the_only_voter(cluster: Cluster, tmp_path: Path) -
     with site.started(survivor) as start_command:
         run = site.carry_out(plan, report, lost, start_command)
         assert run.returncode == 0, run.output
+        # Until the lost nodes are fenced, brokers may tell clients that one of them is the controller.
+        wait_until(lambda: not {*lost} & _unfenced(cluster), 30, what="the lost nodes are fenced")
         cluster.client.create_topic("new", {0: [1]})
         took_s = time.monotonic() - began
         print(f"from the lost majority to a new topic: {took_s:.0f} s, of {_GOAL_S} s wanted")  # noqa: T201
         outcome = json.loads(report.read_text("utf-8"))["outcome"]
         assert (outcome["brokers"], outcome["missingBrokers"]) == ([1], 0)
         _check_recovered(cluster, first)
+
+
+def _unfenced(cluster: Cluster) -> set[int]:
+    broker = cluster.brokers[1]
+    return {each.node_id for each in wire.metadata(broker.host, broker.ports["INTERNAL"]).brokers}
 
 
 def _check_recovered(cluster: Cluster, survivor: int) -> None:
