@@ -245,6 +245,19 @@ def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Clu
         assert "was lost, and was deleted" in journal.notes[0]
 
 
+def _assert_refused_until_discarded(cluster: Cluster, *, noted: str, refused: str) -> None:
+    """Check that a look notes it, and that no run writes before the operator gives the records up."""
+    with cluster_journal(cluster.bootstrap()) as lock:
+        assert lock.read().changes == ()
+        assert noted in lock.read().notes[0]
+        with pytest.raises(JournalError, match=refused), lock.open():
+            pass
+    with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock, lock.open() as journal:
+        assert journal.pending == ()
+        assert journal.notes[0].endswith("It was deleted")
+    assert_gone(cluster)
+
+
 def test_a_journal_without_its_first_records_is_no_empty_journal(cluster: Cluster) -> None:
     """Another party deletes records of all topics, by retention or with DeleteRecords."""
     with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
@@ -252,15 +265,11 @@ def test_a_journal_without_its_first_records_is_no_empty_journal(cluster: Cluste
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})
     (deleted,) = admin.delete_records([TopicPartition(RUN_TOPIC, 0, 2)]).values()
     deleted.result(30)
-    with cluster_journal(cluster.bootstrap()) as lock:
-        assert lock.read().changes == ()
-        assert "whether changes of an earlier run are pending is unknown: another party" in lock.read().notes[0]
-        with pytest.raises(JournalError, match="deleted the first records of topic _kafkaops_run"), lock.open():
-            pass
-    with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock, lock.open() as journal:
-        assert journal.pending == ()
-        assert journal.notes[0].endswith("It was deleted")
-    assert_gone(cluster)
+    _assert_refused_until_discarded(
+        cluster,
+        noted="whether changes of an earlier run are pending is unknown: another party",
+        refused="deleted the first records of topic _kafkaops_run",
+    )
 
 
 @pytest.mark.wide
@@ -282,14 +291,8 @@ def test_a_journal_whose_last_leader_came_back_with_an_empty_disk_is_no_empty_jo
 
         # Before 4.0, a broker with a new disk leads after the next change of the partition.
         wait_until(is_led, 60, what="broker 1 leads", interval=2)
-        with cluster_journal(cluster.bootstrap()) as lock:
-            assert lock.read().changes == ()
-            assert "is empty, and its leader is not the first one" in lock.read().notes[0]
-            with pytest.raises(JournalError, match="is empty, and its leader is not the first one"), lock.open():
-                pass
-        with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock, lock.open() as journal:
-            assert journal.notes[0].endswith("It was deleted")
-        assert_gone(cluster)
+        emptied = "is empty, and its leader is not the first one"
+        _assert_refused_until_discarded(cluster, noted=emptied, refused=emptied)
 
 
 @pytest.mark.wide
