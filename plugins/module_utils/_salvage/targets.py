@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
+from .._model import retention
 from .._model.fields import INT64_MAX
 from .._model.partition import (
     METADATA_TOPIC,
     MIN_ISR,
     OFFSETS_TOPIC,
     SHARE_STATE_TOPIC,
+    TIER_TOPIC,
     TRANSACTIONS_TOPIC,
     PartitionState,
     TopicPartition,
@@ -29,13 +31,11 @@ from .replayed import Target, name_target_topic
 from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
-_REMOTE_LOG_TOPIC = "__remote_log_metadata"
-"""Brokers keep there what they have in remote storage. Kafka does not mark it as internal."""
-_NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC, _REMOTE_LOG_TOPIC})
-_POLICY, _MOST_BYTES, _RETENTION = "cleanup.policy", "max.message.bytes", "retention.ms"
+_NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC, TIER_TOPIC})
+_MOST_BYTES = "max.message.bytes"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
 _TIMESTAMPS, _OF_THE_BROKER = "message.timestamp.type", "LogAppendTime"
-_NAMES = (_POLICY, _MOST_BYTES, _RETENTION, MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
+_NAMES = (retention.POLICY, _MOST_BYTES, retention.MS, MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
 _DEFAULT_MOST_BYTES = 1_048_588
 
 
@@ -119,7 +119,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
     compacted = frozenset(
         each.topic
         for each in saved
-        if "compact" in configs.get(each.topic, {}).get(_POLICY, "")
+        if "compact" in configs.get(each.topic, {}).get(retention.POLICY, "")
         and each.topic_id in {None, *(state.topic_id for state in states[each.topic].values())}
     )
     return Targets(topics, compacted, refused, frozenset(internal), tuple(notes))
@@ -137,7 +137,7 @@ def _build_target(
     own = configs.get(name, {})
     if there:
         most_bytes = int(own.get(_MOST_BYTES, _DEFAULT_MOST_BYTES))
-        is_compacted = "compact" in own.get(_POLICY, "")
+        is_compacted = "compact" in own.get(retention.POLICY, "")
         return TargetTopic(name, there[min(there)].topic_id, len(there), -1, most_bytes, is_compacted, there)
     partitions = max(len(like), *(each.partition + 1 for each in wanted))
     copies = max((len(each.replicas) for each in like.values()), default=-1)
@@ -217,12 +217,12 @@ def _describe_retention(
     saved: Iterable[SavedRecords], name: str, configs: Mapping[str, str], now_ms: int
 ) -> Iterator[str]:
     """Yield that brokers will delete the records again: they keep their timestamps, and retention goes by these."""
-    retention, times = int(configs.get(_RETENTION, -1)), (each.first_timestamp_ms for each in saved)
+    kept_ms, times = int(configs.get(retention.MS, -1)), (each.first_timestamp_ms for each in saved)
     ages = [now_ms - each for each in times if each is not None and each >= 0]
-    is_by_time = "delete" in configs.get(_POLICY, "") and configs.get(_TIMESTAMPS) != _OF_THE_BROKER
-    if is_by_time and 0 <= retention < max(ages, default=0):
+    is_by_time = "delete" in configs.get(retention.POLICY, "") and configs.get(_TIMESTAMPS) != _OF_THE_BROKER
+    if is_by_time and 0 <= kept_ms < max(ages, default=0):
         yield (
-            f"retention.ms of topic {name} is {retention}, and its oldest saved record is {max(ages)} ms old: brokers "
+            f"{retention.MS} of topic {name} is {kept_ms}, and its oldest saved record is {max(ages)} ms old: brokers "
             "may delete what is given back within minutes, before consumers read it. Raise it first"
         )
 
