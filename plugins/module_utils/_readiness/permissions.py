@@ -297,7 +297,7 @@ def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
             lacking = [name for name, operations in of_each.items() if operation not in operations]
             if lacking:
                 yield Missing(need, operation, named(noun, lacking))
-            elif operation not in one.get(need.resource, need.operations):
+            elif need.resource in one and operation not in one[need.resource]:
                 yield Missing(need, operation, need.resource.value)
 
 
