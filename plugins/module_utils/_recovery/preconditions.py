@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .._model.controller_model import PredictedLeader, Rule, acceptable_replicas, predict
 from .._model.partition import PartitionState, Reassignment, ReplicaLog
 from .._model.reason import because, say
 from .._model.reasons import name_brokers
-from .candidate import Flag
+from .candidate import Candidate, Flag
 from .plan import ElectionType, PlannedElection, Status
+from .sort_keys import HOLDS_MOST, python_order
 
-_NO_EPOCH = -1
+_BY_HOLDINGS = python_order(HOLDS_MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +215,15 @@ def _find_log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog])
         form = "the designated replica {broker} is silent now: {error}"
         yield say(form, broker=election.designated_leader, error=designated.error)
         return
+    compared = next((each for each in election.candidates if each.broker_id == election.designated_leader), None)
     for silent in election.silent:
         log = logs.get(silent.broker_id)
-        if log is not None and log.answered and _ranking_key(log) > _ranking_key(designated):
+        if log is not None and log.answered and _holds_more(log, designated, compared):
             yield say(
-                "replica {broker}, silent in the plan, answers now and holds more, up to (epoch, offset) "
-                "({epoch}, {offset}): make a new plan",
+                "replica {broker}, silent in the plan, answers now and holds more, from offset {start} up to (epoch, "
+                "offset) ({epoch}, {offset}): make a new plan",
                 broker=silent.broker_id,
+                start=log.log_start_offset,
                 epoch=log.last_written_epoch,
                 offset=log.log_end_offset,
             )
@@ -346,6 +349,16 @@ def _explain_other_leader(prediction: PredictedLeader, designated: int) -> str:
     )
 
 
-def _ranking_key(log: ReplicaLog) -> tuple[int, int]:
-    epoch = log.last_written_epoch
-    return (_NO_EPOCH if epoch is None else epoch, log.log_end_offset or 0)
+def _holds_more(log: ReplicaLog, designated: ReplicaLog, planned: Candidate | None) -> bool:
+    """Return whether a ranking puts this log before the designated one, whatever the replica list is.
+
+    Of the designated replica, only the end was asked again: ``planned`` has its starts. A replica that the plan did not
+    compare has none, and is compared by its end.
+    """
+    known = log if planned is None else planned
+    held = replace(
+        designated,
+        log_start_offset=known.log_start_offset,
+        local_log_start_offset=known.local_log_start_offset,
+    )
+    return _BY_HOLDINGS(log) < _BY_HOLDINGS(held)

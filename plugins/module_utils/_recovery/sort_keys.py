@@ -23,7 +23,7 @@ class SortKey(NamedTuple):
     highest_first: bool
 
 
-RANKING = (
+HOLDS_MOST = (
     # A log without records has no epoch, and comes last.
     SortKey("last_written_epoch", highest_first=True),
     SortKey("log_end_offset", highest_first=True),
@@ -31,6 +31,10 @@ RANKING = (
     SortKey("local_log_start_offset", highest_first=False),
     # If a log that begins later leads, the others delete their older records (KIP-107).
     SortKey("log_start_offset", highest_first=False),
+)
+"""The keys that say what a log holds."""
+RANKING = (
+    *HOLDS_MOST,
     # The first place in the replica list (KIP-966).
     SortKey("place", highest_first=False),
     SortKey("broker_id", highest_first=False),
