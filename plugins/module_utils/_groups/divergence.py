@@ -18,7 +18,7 @@ at which the log that the group has read and the present one diverge:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from .._model.outage import utc_text
@@ -91,6 +91,9 @@ _GIVE_TIME = "give beyond_end_time, or the salvage of the broker that led the pa
 class PresentLog:
     """The log of a leader."""
 
+    topic_id: str = field(kw_only=True)
+    leader_epoch: int = field(kw_only=True)
+    """That of now, or an older one: it was described before the log was asked for."""
     start: int
     end: int
     end_of: Callable[[int], int]

@@ -97,7 +97,10 @@ def foresee(kafka: Kafka, cluster: Cluster, options: GroupOptions) -> Foreseen:
 def _look_at_planned(kafka: Kafka, cluster: Cluster, given: GroupPlan) -> tuple[GroupLook, TransactionLook]:
     names = {each.group for each in given.commits}
     # The targets are passed so that the logs of groups without a present commit are read, too.
-    targets = {(each.group, each.topic_partition): Commit(each.target) for each in given.commits}
+    targets = {
+        (each.group, each.topic_partition): Commit(each.target, each.leader_epoch, topic_id=each.topic_id)
+        for each in given.commits
+    }
     ends = {each.partition: CommitLog(each.offset) for each in given.read_to}
     saved = SavedCommits(commits=targets, commit_logs=ends)
     groups = look_at_groups(kafka, cluster, names, saved, asks_controllers=False)

@@ -40,11 +40,16 @@ def foresee_commit(step: CommitStep, found: GroupLook, *, is_reviewed: bool = Fa
     if offset != step.committed:
         why = f"its committed offset is {offset} now, and was {step.committed} in the plan: make the plan again"
         return commit_outcome(step, CommitStatus.CHANGED, why)
+    if is_reviewed and found.topic_ids.get(step.topic, step.topic_id) != step.topic_id:
+        return commit_outcome(step, CommitStatus.CHANGED, "the topic was deleted and created again since the plan")
     since = found.since.get((step.group, step.topic_partition)) if is_reviewed else None
     if since is not None and step.choice is not Choice.OVERWRITE:
         return commit_outcome(step, CommitStatus.CHANGED if since.is_known else CommitStatus.UNKNOWN, since.what)
     if log is None:
         return commit_outcome(step, CommitStatus.UNKNOWN, "the leader did not say where its log starts and ends")
+    if is_reviewed and (log.leader_epoch < step.leader_epoch or log.end_of(step.leader_epoch) < step.target):
+        why = f"an election since the plan lost records before {step.target}: make the plan again"
+        return commit_outcome(step, CommitStatus.CHANGED, why)
     if not log.start <= step.target <= log.end:
         why = f"the log has offsets {log.start} to {log.end} now: make the plan again"
         return commit_outcome(step, CommitStatus.CHANGED, why)

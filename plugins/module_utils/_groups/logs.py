@@ -14,7 +14,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import EpochEnd, TopicPartition
+from .._model.partition import EpochEnd, PartitionState, TopicPartition
 from .divergence import PresentLog, TimeOffset
 
 _EPOCH_TOO_NEW = 1
@@ -27,7 +27,8 @@ class LogReader:
 
     kafka: Kafka
     cluster: Cluster
-    leaders: Mapping[TopicPartition, int]
+    described: Mapping[TopicPartition, PartitionState]
+    """The partitions with a leader, described before the epochs to ask for were read."""
     epochs: Mapping[TopicPartition, Collection[int]]
     """The leader epochs to ask for. Their partitions are asked."""
     first_lost: Mapping[TopicPartition, int]
@@ -36,12 +37,10 @@ class LogReader:
     """The leader epochs of these. An election since the salvage may have lost more: the logs diverge where they end."""
     time: datetime | None
     """The time whose first record is asked for, in UTC."""
-    leader_epochs: Mapping[TopicPartition, int]
-    """Those of the partitions, described before the epochs to ask for were read."""
 
     def read(self) -> dict[TopicPartition, PresentLog]:
         """Return the logs. A partition without a complete answer has none."""
-        led = ((name, self.leaders.get(name, -1)) for name in sorted(self.epochs))
+        led = ((name, self.described[name].leader_id) for name in sorted(self.epochs) if name in self.described)
         answers = self.kafka.ask_replicas(self.cluster.addresses, led, lambda *asked: dict(self._ask(*asked)))
         return {name: log for (name, _leader), log in answers.items()}
 
@@ -62,13 +61,25 @@ class LogReader:
                 at_time = replace(at_time, offset=end)
             of_epochs = {each: _or_end(cuts[name, each], end) for each in self.epochs[name]}
             # A leader that was elected in between has its own epoch in its log.
-            newest = self.leader_epochs.get(name)
+            state = self.described[name]
             above = [each for each in self.epochs[name] if cuts[name, each] is None]
-            former = frozenset(each for each in above if newest is not None and each > newest)
+            former = frozenset(each for each in above if each > state.leader_epoch)
             first_lost = self.first_lost.get(name)
             if first_lost is not None:
                 first_lost = min(first_lost, of_epochs.get(self.lost_epochs.get(name, -1), first_lost))
-            yield name, PresentLog(start, end, of_epochs.__getitem__, first_lost, at_time, former)
+            yield (
+                name,
+                PresentLog(
+                    start,
+                    end,
+                    of_epochs.__getitem__,
+                    first_lost,
+                    at_time,
+                    former,
+                    topic_id=state.topic_id,
+                    leader_epoch=state.leader_epoch,
+                ),
+            )
 
     def _first_at_time(self, address: Address, names: Sequence[TopicPartition]) -> dict[TopicPartition, TimeOffset]:
         """Return the first records at the time or after it. The offset is -1 if there is none."""

@@ -110,9 +110,9 @@ def look_at_groups(
     pairs |= present.stateless | {*kept} | {place for place in saved.unsettled if place[0] in present.answered}
 
     epochs = _epochs_to_ask(pairs, kept, saved, present)
-    leader_epochs = {each.topic_partition: each.leader_epoch for each in described if not each.is_offline}
+    led = {each.topic_partition: each for each in described if not each.is_offline}
     lacked = saved.first_lost, saved.lost_epochs
-    reader = LogReader(kafka, cluster, found.leaders, epochs, *lacked, beyond_end_time, leader_epochs)
+    reader = LogReader(kafka, cluster, led, epochs, *lacked, beyond_end_time)
     found.logs = reader.read()
     if asks_controllers:
         in_question = _find_in_question(pairs, kept, found)

@@ -20,12 +20,14 @@ from .._model.fields import (
     SCHEMA_VERSION,
     ClusterId,
     Count,
+    LeaderEpoch,
     Meta,
     Milliseconds,
     Offset,
     PartitionIndex,
     SchemaVersion,
     Time,
+    TopicId,
     TopicName,
     counts_of_words,
 )
@@ -134,6 +136,9 @@ class CommitStep(OfPartition):
     group: str
     topic: TopicName
     partition: PartitionIndex
+    topic_id: TopicId
+    leader_epoch: LeaderEpoch
+    """That of the partition when the plan was made. Where it ends below the target now, records were lost since."""
     need: CommitNeed
     committed: Offset | None
     """The committed offset when the plan was made. None if the group had none."""

@@ -51,16 +51,25 @@ def test_a_saved_offset_of_a_former_topic_is_left_out_by_its_leader_epoch(kafka_
             consumer.commit(asynchronous=False)
         lose(OnCall(cluster, tmp_path), GROUPS, dead, followers, witness)
         salvage(cluster, tmp_path / "saved", log_dirs=cluster.brokers[dead].data_dirs)
-        go: dict[str, object] = {
+        given: dict[str, object] = {
             "kafka_bootstrap_servers": cluster.bootstrap(),
             "group_recovery_salvage_dir": str(tmp_path / "saved"),
+        }
+        go = {
+            **given,
             "group_recovery_automated_recovery": "true",
             "group_recovery_undo_file": str(tmp_path / "before"),
         }
+        plan = str(tmp_path / "plan")
+        look = run_playbook(_PLAYBOOK, {**given, "group_recovery_manual_output_file": plan})
+        assert "1 committed offset would be given back." in look.words, look.output
 
         client.delete_topic(ONLINE)
         client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
         client.produce(ONLINE, 0, 20)
+        planned = run_playbook(_PLAYBOOK, {**go, "group_recovery_plan_file": plan})
+        assert committed(cluster, "only on disk") == _NONE, planned.output
+        assert "the topic was deleted and created again since the plan" in planned.words, planned.output
         run = run_playbook(_PLAYBOOK, go)
         assert committed(cluster, "only on disk") == _NONE, run.output
         assert (run.returncode, run.counts["changed"]) == (0, 0), run.output

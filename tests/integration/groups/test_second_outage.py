@@ -16,6 +16,7 @@ from lab import Cluster, wait_until
 from lab.module_process import run_module
 from lab.playbook import run_playbook
 
+_PLAYBOOK = "kafkaops.recovery.restore_groups"
 _RECORDS = 10
 _NEW = 15
 
@@ -42,17 +43,21 @@ def test_a_group_goes_back_to_where_the_logs_diverge_now(kafka_version: str, tmp
         where = {"bootstrap_servers": [cluster.bootstrap()], "log_dirs": disks, "salvage_dir": str(saved)}
         done = run_module("replica_log_salvage", {**where, "topics": [ONLINE]})
         assert done["summary"]["saved_records"] == _RECORDS, done
+        given = {"kafka_bootstrap_servers": cluster.bootstrap(), "group_recovery_salvage_dir": str(saved)}
+        plan = {"group_recovery_plan_file": str(tmp_path / "plan")}
+        look = run_playbook(_PLAYBOOK, {**given, "group_recovery_manual_output_file": str(tmp_path / "plan")})
+        assert f"billing elsewhere-0 beyond end would give back 30 - {2 * _RECORDS}" in look.words, look.output
         _elect(cluster, dead=2, away=[1, 2], leader=3)
         client.produce(ONLINE, 0, _NEW)
-        run = run_playbook(
-            "kafkaops.recovery.restore_groups",
-            {
-                "kafka_bootstrap_servers": cluster.bootstrap(),
-                "group_recovery_salvage_dir": str(saved),
-                "group_recovery_automated_recovery": "true",
-                "group_recovery_undo_file": str(tmp_path / "before"),
-            },
-        )
+        go = {
+            **given,
+            "group_recovery_automated_recovery": "true",
+            "group_recovery_undo_file": str(tmp_path / "before"),
+        }
+        outdated = run_playbook(_PLAYBOOK, {**go, **plan})
+        assert committed(cluster, "billing") == 3 * _RECORDS, outdated.output
+        assert "an election since the plan lost records before 20: make the plan again" in outdated.words
+        run = run_playbook(_PLAYBOOK, go)
         assert committed(cluster, "billing") == _RECORDS, run.output
 
 

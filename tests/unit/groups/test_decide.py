@@ -36,7 +36,16 @@ _UNCLEAN = LostTails((LostTail(4, 1_000, _CUT),))
 
 def _log(first_lost: int | None = None, at_time: int | None = None, lost: LostTails = _UNCLEAN) -> PresentLog:
     place = None if at_time is None else TimeOffset("2026-01-31T02:00:00Z", at_time)
-    return PresentLog(_START, _END, lambda epoch: _CUT if epoch < 4 else _END, first_lost, place, lost=lost)
+    return PresentLog(
+        _START,
+        _END,
+        lambda epoch: _CUT if epoch < 4 else _END,
+        first_lost,
+        place,
+        lost=lost,
+        topic_id="",
+        leader_epoch=5,
+    )
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def _log(
     def end_of(epoch: int) -> int:
         return ends[epoch] if epoch < len(ends) else _END
 
-    return PresentLog(start, _END, end_of, first_lost, None, former, lost, _SAVED_SINCE_MS)
+    return PresentLog(start, _END, end_of, first_lost, None, former, lost, _SAVED_SINCE_MS, topic_id="", leader_epoch=9)
 
 
 def _decide(now: Commit | None, saved: Commit | None, log: PresentLog, *, overwrites: bool = False) -> CommitDecision:

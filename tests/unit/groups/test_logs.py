@@ -16,9 +16,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.logs imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    EpochEnd,
+    PartitionState,
+    TopicPartition,
+)
 
 _NAME = TopicPartition("orders", 0)
+_STATE = PartitionState("orders", 0, "A" * 22, 2, 3, (1, 2), (1, 2), None, None, ())
 
 
 class FakeLeader(Kafka):
@@ -64,11 +69,10 @@ def test_an_election_since_the_salvage_moves_the_divergence(
     reader = LogReader(
         FakeLeader(lineage),
         Cluster("cluster", (), lists_fenced=True),
-        {_NAME: 2},
+        {_NAME: _STATE},
         asked,
         first_lost={_NAME: 2_900},
         lost_epochs={_NAME: lost_epoch},
         time=None,
-        leader_epochs={_NAME: 3},
     )
     assert reader.read()[_NAME].first_lost == expected

@@ -35,10 +35,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
+_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAg"
 _STEP = CommitStep(
     group="billing",
     topic="orders",
     partition=0,
+    topic_id=_TOPIC_ID,
+    leader_epoch=4,
     need=CommitNeed.WENT_BACK,
     committed=20,
     saved=50,
@@ -64,7 +67,7 @@ _NAME = TopicPartition("orders", 0)
 
 
 def _log(start: int, end: int) -> PresentLog:
-    return PresentLog(start, end, lambda _epoch: end)
+    return PresentLog(start, end, lambda _epoch: end, topic_id=_TOPIC_ID, leader_epoch=5)
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -109,6 +112,30 @@ def test_a_plan_is_compared_with_the_cluster(
     present = PresentGroups({"billing": state}, commits={"billing": GroupCommits({_NAME: Commit(committed)}, error)})
     found = GroupLook(present, topic_ids={}, leaders={}, offline=(), logs={} if log is None else {_NAME: log})
     assert foresee_commit(_STEP, found).status is expected
+
+
+@pytest.mark.parametrize(
+    ("committed", "topic_id", "end_of_epoch", "is_reviewed", "expected"),
+    [
+        pytest.param(20, _TOPIC_ID, 50, True, CommitStatus.WOULD_GIVE_BACK, id="a clean election since"),
+        pytest.param(20, _TOPIC_ID, 49, True, CommitStatus.CHANGED, id="an election since lost a record before it"),
+        pytest.param(None, _TOPIC_ID, 49, True, CommitStatus.CHANGED, id="the same, and the group has no offset"),
+        pytest.param(None, "BBBBBBBBBBBBBBBBBBBBBg", 90, True, CommitStatus.CHANGED, id="the topic is another one"),
+        pytest.param(20, _TOPIC_ID, None, False, CommitStatus.WOULD_GIVE_BACK, id="planned by this look"),
+    ],
+)
+def test_a_reviewed_plan_holds_only_for_the_log_that_it_is_about(
+    committed: int | None, topic_id: str, end_of_epoch: int | None, is_reviewed: bool, expected: CommitStatus
+) -> None:
+    step = replace(_STEP, committed=committed)
+    ends = {} if end_of_epoch is None else {step.leader_epoch: end_of_epoch}
+    log = PresentLog(0, 90, ends.__getitem__, topic_id=topic_id, leader_epoch=6)
+    # The log of another topic is not asked for.
+    logs = {_NAME: log} if topic_id == _TOPIC_ID else {}
+    commits = {} if committed is None else {_NAME: Commit(committed)}
+    present = PresentGroups({"billing": "Empty"}, commits={"billing": GroupCommits(commits)})
+    found = GroupLook(present, topic_ids={"orders": topic_id}, leaders={}, offline=(), logs=logs)
+    assert foresee_commit(step, found, is_reviewed=is_reviewed).status is expected
 
 
 def test_what_is_given_beside_a_plan_must_be_what_the_plan_is_of() -> None:

@@ -102,7 +102,7 @@ def test_what_became_of_a_saved_offset(records: Sequence[Record], now: int | Non
 def test_what_was_done_since_is_not_undone(
     since: Since | None, expected: tuple[Choice, int], *, overwrites: bool
 ) -> None:
-    log = PresentLog(10, 90, lambda _epoch: 90)
+    log = PresentLog(10, 90, lambda _epoch: 90, topic_id="", leader_epoch=5)
     step, _doubt = decide_commit("billing", NAME, Commit(20, 3), Commit(50, 3), log, since, overwrites=overwrites)
     assert step is not None
     assert (step.choice, step.target) == expected
@@ -112,7 +112,7 @@ def test_what_was_done_since_is_not_undone(
 
 def test_an_offset_that_does_not_hold_is_changed_without_the_saved_one() -> None:
     """The records before 10 are deleted: its consumers would be reset."""
-    log = PresentLog(10, 90, lambda _epoch: 90)
+    log = PresentLog(10, 90, lambda _epoch: 90, topic_id="", leader_epoch=5)
     step, _doubt = decide_commit("billing", NAME, Commit(5), Commit(50, 3), log, Since("it has committed"))
     assert step is not None
     assert (step.choice, step.target) == (Choice.GIVE_BACK, 10)
@@ -146,7 +146,7 @@ def read(log: FakeLog, saved: CommitLog, *, start: int = 0, retention_ms: int | 
     configs = {} if retention_ms is None else {COMMITS.topic: TopicConfig(str(retention_ms), is_own=False)}
     cluster.answer(committed_log=committed_log, topic_configs=lambda _names, _name: configs)
     cluster.answer(cluster_time=lambda: _NOW)
-    present = PresentLog(start, 30, lambda epoch: _FIRST if epoch == 4 else 30)
+    present = PresentLog(start, 30, lambda epoch: _FIRST if epoch == 4 else 30, topic_id="", leader_epoch=5)
     reader = ChangeReader(cluster, cluster.describe_cluster(), {COMMITS: 1}, {3: saved}, {COMMITS: present})
     found = reader.read()[3]
     assert asked == [(COMMITS, max(start, _FIRST))]
