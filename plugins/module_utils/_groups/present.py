@@ -144,19 +144,21 @@ def _find_coordinators(
 
 
 def _read_commits(kafka: Kafka, found: PresentGroups) -> None:
-    by_coordinator = grouped((address, group) for group, address in found.coordinators.items())
+    # Apart, because a broker may not have the request for share groups.
+    asked = grouped(((address, group in found.share), group) for group, address in found.coordinators.items())
 
-    def ask(address: Address) -> dict[str, GroupCommits]:
-        names = by_coordinator[address]
-        of_consumers = kafka.read_commits(address, [each for each in names if each not in found.share])
-        starts = kafka.share_start_offsets(address, [each for each in names if each in found.share])
+    def ask(place: tuple[Address, bool]) -> dict[str, GroupCommits]:
+        coordinator, is_share = place
+        if not is_share:
+            return kafka.read_commits(coordinator, asked[place])
+        starts = kafka.share_start_offsets(coordinator, asked[place])
         found.stateless |= {(group, name) for group, each in starts.items() for name in each.uninitialized}
-        return of_consumers | {group: share_commits(each) for group, each in starts.items()}
+        return {group: share_commits(each) for group, each in starts.items()}
 
     failed: dict[str, list[str]] = {}
-    for address, answer in kafka.in_parallel(ask, by_coordinator).items():
+    for place, answer in kafka.in_parallel(ask, asked).items():
         if isinstance(answer, BrokerCallError):
-            failed.setdefault(str(answer), []).extend(by_coordinator[address])
+            failed.setdefault(str(answer), []).extend(asked[place])
             continue
         for group, commits in answer.items():
             found.commits[group] = commits
