@@ -52,10 +52,12 @@ attributes:
 options:
   salvage_dir:
     description:
-      - A directory that a salvage has written, or a copy of it. It must be of this cluster. Without it, only the
-        present commits are compared with the logs.
-      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
-    type: path
+      - The directories that salvages of one outage have written, or copies of them, in any order. They must be of this
+        cluster. Without them, only the present commits are compared with the logs.
+      - Each is a local path, or the URI of a directory on a file system that Hadoop knows, such as
+        C(hdfs://namenode/saved).
+    type: list
+    elements: path
   groups:
     description:
       - The groups to look at. Defaults to all.
@@ -157,7 +159,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
-salvage_id: {type: str, returned: success, description: Id of the salvage. Null if none was read.}
+salvage_ids: {type: list, elements: str, returned: success, description: Ids of the salvages that were read.}
 plan_digest:
   description: The digest of the plan that was read or written. Null if there is no plan file.
   returned: success
@@ -265,6 +267,7 @@ share_undo_file: {type: str, returned: success, description: "The same for share
 notes: {type: list, elements: str, returned: success, description: "What else a person should know."}
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -283,7 +286,7 @@ ARGUMENTS = (
     + PROGRESS
     + Arguments(
         argument_spec={
-            "salvage_dir": {"type": "path"},
+            "salvage_dir": {"type": "list", "elements": "path"},
             "groups": {"type": "list", "elements": "str"},
             "beyond_end_time": {"type": "str"},
             "overwrite_groups": {"type": "list", "elements": "str"},
@@ -313,10 +316,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.results import results_of
 
-    def read_saved(place: str) -> Any:
+    def read_saved(places: Sequence[str]) -> Any:
         from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
 
-        return read_saved_offsets(place)
+        return read_saved_offsets(places)
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
     results = results_of(done, module.params["max_rows"], is_look=not module.params["apply"])

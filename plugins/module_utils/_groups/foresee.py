@@ -127,7 +127,7 @@ def _make_plan(kafka: Kafka, cluster: Cluster, options: GroupOptions) -> tuple[G
     plan = GroupPlan(
         cluster_id=cluster.cluster_id,
         created_at=utc_now(),
-        salvage_id=saved.salvage_id,
+        salvage_ids=saved.salvage_ids,
         commits=tuple(groups.steps),
         read_to=tuple(_find_ends(saved, groups)),
         transactions=tuple(transactions.steps),

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,8 +26,8 @@ from .plan_file import GROUP_PLAN_FILE
 _OLDEST = datetime(1970, 1, 2, tzinfo=UTC)
 """Kafka gives timestamps below 0 a meaning of their own (ListOffsets): -1 is the log end."""
 
-ReadSaved = Callable[[str], tuple[str, SavedCommits]]
-"""Returns the cluster id and the commits of a salvage directory."""
+ReadSaved = Callable[[Sequence[str]], tuple[str, SavedCommits]]
+"""Returns the cluster id of salvage directories, and what they have together."""
 
 
 class GroupOptionsError(KafkaOpsError):
@@ -42,9 +42,9 @@ class GroupOptions:
     controllers: ControllerListeners
     journal: JournalOptions
     report: ReportFile
-    salvage_dir: str
+    salvage_dirs: Sequence[str]
     of_cluster: str
-    """The cluster of the salvage. Empty, as the directory, if none is given."""
+    """The cluster of the salvages. Empty if none is given."""
     saved: SavedCommits
     plan_file: str
     given: GroupPlan | None
@@ -63,20 +63,20 @@ class GroupOptions:
         """Raise GroupOptionsError if the salvage is of another cluster."""
         if self.of_cluster and self.of_cluster != cluster_id:
             raise GroupOptionsError(
-                f"the salvage in {self.salvage_dir} is of cluster {self.of_cluster}, but this is cluster "
+                f"the salvage in {', '.join(self.salvage_dirs)} is of cluster {self.of_cluster}, but this is cluster "
                 f"{cluster_id}: give the salvage of this cluster"
             )
 
 
 def read_options(params: Mapping[str, Any], read_saved: ReadSaved) -> GroupOptions:
     """Return the options of a run. Raises KafkaOpsError with all that cannot be used."""
-    groups, place, plan_file = params["groups"], params["salvage_dir"] or "", params["plan_file"] or ""
+    groups, places, plan_file = params["groups"], params["salvage_dir"] or (), params["plan_file"] or ""
     settings, controllers, report, given, (of_cluster, saved), beyond_end_time, _checked = call_all(
         lambda: connection_settings(params),
         lambda: controller_listeners(params),
         lambda: ReportFile(params["report_file"]),
         lambda: GROUP_PLAN_FILE.read(plan_file, params["plan_digest"]) if plan_file else None,
-        lambda: read_saved(place) if place else ("", SavedCommits()),
+        lambda: read_saved(places) if places else ("", SavedCommits()),
         lambda: _read_beyond_end_time(params["beyond_end_time"]),
         lambda: _check(params),
     )
@@ -85,7 +85,7 @@ def read_options(params: Mapping[str, Any], read_saved: ReadSaved) -> GroupOptio
         controllers=controllers,
         journal=journal_options(params),
         report=report,
-        salvage_dir=place,
+        salvage_dirs=places,
         of_cluster=of_cluster,
         saved=saved,
         plan_file=plan_file,
@@ -99,15 +99,16 @@ def read_options(params: Mapping[str, Any], read_saved: ReadSaved) -> GroupOptio
         undo_file=params["undo_file"] or "",
     )
     if given is not None:
-        require_same_wish(given, options.groups, saved if place else None)
+        require_same_wish(given, options.groups, saved if places else None)
     return options
 
 
 def require_same_wish(given: GroupPlan, groups: frozenset[str] | None, saved: SavedCommits | None) -> None:
     """Raise GroupOptionsError if the plan is of another salvage, or of other groups, than what is given beside it."""
     errors = []
-    if saved is not None and saved.salvage_id != given.salvage_id:
-        errors.append(f"salvage_dir has salvage {saved.salvage_id}, but the plan is of {given.salvage_id or 'none'}")
+    if saved is not None and saved.salvage_ids != given.salvage_ids:
+        ids, planned = (", ".join(each.salvage_ids) for each in (saved, given))
+        errors.append(f"salvage_dir has salvage {ids}, but the plan is of {planned or 'none'}")
     if groups is not None and (others := {each.group for each in given.commits} - groups):
         errors.append(f"the plan also has groups that were not asked for: {join_first(sorted(others))}")
     if errors:

@@ -126,6 +126,7 @@ MOST_NAMED = 3
 _Epoch: TypeAlias = Annotated[int, Meta("a leader epoch (-1: not known)", minimum=-1, maximum=INT32_MAX)]
 
 _ProducerId: TypeAlias = Annotated[int, Meta("a producer id", minimum=0, maximum=INT64_MAX)]
+_SalvageIds: TypeAlias = Annotated[tuple[str, ...], Meta(description="the ids of salvages are a list")]
 _Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]
 
 
@@ -194,8 +195,8 @@ class GroupPlan:
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
     created_at: Time
-    salvage_id: str | None
-    """None if no salvage was read."""
+    salvage_ids: _SalvageIds
+    """Empty if no salvage was read."""
     commits: Annotated[
         tuple[Annotated[CommitStep, Meta(description="a commit is an object")], ...],
         Meta(description="the commits are a list"),
@@ -278,7 +279,7 @@ class GroupReport:
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
-    salvage_id: str | None
+    salvage_ids: _SalvageIds
     started_at: Time
     finished_at: Time
     mode: RunMode

@@ -56,7 +56,7 @@ def report_of(done: RestoredGroups, started_at: str, finished_at: str, *, writes
     return encode_group_report(
         GroupReport(
             cluster_id=done.plan.cluster_id,
-            salvage_id=done.plan.salvage_id,
+            salvage_ids=done.plan.salvage_ids,
             started_at=started_at,
             finished_at=finished_at,
             mode=RunMode.APPLY if writes else RunMode.CHECK,
@@ -92,7 +92,7 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
     return {
         "changed": bool(changes),
         "cluster_id": done.plan.cluster_id,
-        "salvage_id": done.plan.salvage_id,
+        "salvage_ids": done.plan.salvage_ids,
         "plan_digest": GROUP_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
         "commits": to_json_types(shown),
         "transactions": to_json_types(transactions),

@@ -55,9 +55,9 @@ class CommitLog(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SavedCommits:
-    """What a salvage holds about groups."""
+    """What one salvage or several hold about groups."""
 
-    salvage_id: str | None = None
+    salvage_ids: tuple[str, ...] = ()
     commits: Mapping[tuple[str, TopicPartition], Commit] = field(default_factory=dict)
     """The last commit of each group and partition."""
     first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)

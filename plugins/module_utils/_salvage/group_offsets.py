@@ -10,9 +10,10 @@ group_recovery commits their offsets instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from .._kafka import groups as live_groups
 from .._kafka.cluster import Cluster
@@ -25,10 +26,13 @@ from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.log_contents import Stretches
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
-from .manifest import ManifestError, find_file_problems, read_manifest
+from .manifest import Manifest, ManifestError, find_file_problems, read_manifest
 from .options import resolve_place
 from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
-from .saved_run import SavedRun, committed_records, records_with_key
+from .saved_run import Position, SavedRun, is_committed, records_with_key
+
+_Place: TypeAlias = "tuple[str, TopicPartition]"
+_BEFORE_ALL = Position(-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +49,51 @@ class NewerCommit:
 
 @dataclass(slots=True)
 class CommitRecords:
-    """What saved records of ``__consumer_offsets`` say, by group and partition."""
+    """What saved records of ``__consumer_offsets`` say, by group and partition.
 
-    commits: dict[tuple[str, TopicPartition], Commit] = field(default_factory=dict)
-    """The last commit of each, without deleted ones."""
-    unsettled: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
-    """The highest offset in a transaction of unknown outcome, if nothing is known after it."""
+    They may come in any order, and several times: several disks have the same ones. The newest record counts.
+    """
+
     undecodable: set[TopicPartition] = field(default_factory=set)
     """Partitions of ``__consumer_offsets`` with a batch that does not decode."""
+    _newest: dict[_Place, tuple[Position, Commit | None]] = field(default_factory=dict)
+    """None deletes the commit."""
+    _unsettled: dict[_Place, dict[Position, int]] = field(default_factory=dict)
+    """The offsets in transactions whose outcome one salvage does not know."""
+    _aborted: set[tuple[_Place, Position]] = field(default_factory=set)
+
+    @property
+    def commits(self) -> dict[_Place, Commit]:
+        """Return the last commit of each, without deleted ones."""
+        return {place: commit for place, (_at, commit) in self._newest.items() if commit is not None}
+
+    @property
+    def unsettled(self) -> dict[_Place, int]:
+        """Return the highest offset in a transaction of unknown outcome, if nothing is known after it."""
+        found: dict[_Place, int] = {}
+        for place, offsets in self._unsettled.items():
+            newest, _commit = self._newest.get(place, (_BEFORE_ALL, None))
+            for at, offset in offsets.items():
+                if at > newest and (place, at) not in self._aborted:
+                    found[place] = max(offset, found.get(place, -1))
+        return found
 
     def add(self, run: SavedRun) -> None:
-        """Take the next records into account."""
+        """Take these records into account."""
         if run.is_undecodable:
             self.undecodable.add(run.topic_partition)
-        elif not run.is_control and not run.has_known_outcome:
-            for place, commit in _commits_in(records_with_key(run)):
-                if commit is not None:
-                    self.unsettled[place] = max(commit.offset, self.unsettled.get(place, -1))
-        for place, commit in _commits_in(committed_records([run])):
-            self.unsettled.pop(place, None)
-            if commit is None:
-                self.commits.pop(place, None)
-            else:
-                self.commits[place] = commit
+        for at, key, value in () if run.is_control else records_with_key(run):
+            about = parse_key(key)
+            if about is None or about.partition is None:
+                continue
+            place, commit = (about.group, about.partition), parse_commit(value)
+            if is_committed(run):
+                if at >= self._newest.get(place, (_BEFORE_ALL, None))[0]:
+                    self._newest[place] = at, commit
+            elif run.has_known_outcome:
+                self._aborted.add((place, at))
+            elif commit is not None:
+                self._unsettled.setdefault(place, {})[at] = commit.offset
 
 
 def read_commits(runs: Iterable[SavedRun]) -> CommitRecords:
@@ -76,16 +102,6 @@ def read_commits(runs: Iterable[SavedRun]) -> CommitRecords:
     for each in runs:
         found.add(each)
     return found
-
-
-def _commits_in(
-    records: Iterable[tuple[bytes, bytes | None]],
-) -> Iterator[tuple[tuple[str, TopicPartition], Commit | None]]:
-    """Yield the commits among records of ``__consumer_offsets``. None deletes one."""
-    for key, value in records:
-        about = parse_key(key)
-        if about is not None and about.partition is not None:
-            yield (about.group, about.partition), parse_commit(value)
 
 
 def find_newer_commits(
@@ -112,56 +128,93 @@ def find_newer_commits(
     )
 
 
-def read_saved_offsets(place: str) -> tuple[str, SavedCommits]:
-    """Verify the files of a salvage directory. Return its cluster id and its commits.
+def read_saved_offsets(places: Sequence[str]) -> tuple[str, SavedCommits]:
+    """Verify the files of salvage directories. Return their cluster id, and what they have together.
 
-    ``place`` is a local path or a URI. Raises KafkaOpsError, also if a file differs from the manifest.
+    Each place is a local path or a URI. Raises KafkaOpsError, also if a file differs from its manifest, or if the
+    salvages are of several clusters.
     """
     from .remote import local_copy  # noqa: PLC0415 - PySpark takes half a second to import
 
-    with local_copy(resolve_place(place)) as directory:
-        manifest = read_manifest(directory)
-        problems = find_file_problems(directory, manifest.files)
-        if problems:
-            raise ManifestError("; ".join(problems))
-        found = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
-        of_groups = (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
-        unread = {each.topic_partition for each in manifest.held if each.unreadable and each.topic in of_groups}
-        unread |= found.undecodable
-        share_log: dict[int, list[tuple[bytes, bytes | None]]] = {}
-        for run in read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True):
-            if run.is_undecodable:
-                unread.add(run.topic_partition)
-            share_log.setdefault(run.partition, []).extend(committed_records([run]))
-        saved_markers = [*read_saved_markers(directory, manifest.files)]
-    first_lost: dict[TopicPartition, int] = {}
-    lost_epochs: dict[TopicPartition, int] = {}
-    held = ((each.topic_partition, each.ranges) for each in manifest.held)
-    saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
-    for name, ranges in (*held, *saved):
-        for part in ranges:
-            first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
-            lost_epochs[name] = min(part.epoch, lost_epochs.get(name, part.epoch))
-    complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
-    logs = {
-        name.partition: CommitLog(first_lost[name], lost_epochs[name], each.last_timestamp_ms)
-        for name, each in manifest.by_partition.items()
-        if name.topic == OFFSETS_TOPIC and each.ranges
-    }
-    times = [each.first_timestamp_ms or 0 for each in manifest.partitions if each.topic in of_groups]
-    markers = find_lost_markers(saved_markers, first_lost, complete)
-    return manifest.cluster_id, SavedCommits(
-        salvage_id=manifest.salvage_id,
+    found = CommitRecords()
+    share_log: dict[int, dict[Position, tuple[bytes, bytes | None]]] = {}
+    manifests: list[Manifest] = []
+    markers: list[dict[tuple[TopicPartition, int], LostMarker]] = []
+    for place in places:
+        with local_copy(resolve_place(place)) as directory:
+            manifest = read_manifest(directory)
+            if problems := find_file_problems(directory, manifest.files):
+                raise ManifestError("; ".join(problems))
+            for run in read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC, SHARE_STATE_TOPIC}, contents=True):
+                if run.topic == OFFSETS_TOPIC:
+                    found.add(run)
+                    continue
+                if run.is_undecodable:
+                    found.undecodable.add(run.topic_partition)
+                records = records_with_key(run) if is_committed(run) else ()
+                share_log.setdefault(run.partition, {}).update((at, (key, value)) for at, key, value in records)
+            saved_markers = [*read_saved_markers(directory, manifest.files)]
+        complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
+        markers.append(find_lost_markers(saved_markers, _find_first_lost([manifest])[0], complete))
+        manifests.append(manifest)
+    of_clusters = {each.cluster_id: place for each, place in zip(manifests, places, strict=True)}
+    if len(of_clusters) > 1:
+        texts = (f"{place} of {cluster_id}" for cluster_id, place in of_clusters.items())
+        raise ManifestError(f"the salvages are of several clusters: {', '.join(texts)}")
+    first_lost, lost_epochs = _find_first_lost(manifests)
+    partitions = [each for manifest in manifests for each in manifest.partitions]
+    logs: dict[int, CommitLog] = {}
+    for each in partitions:
+        if each.topic == OFFSETS_TOPIC and each.ranges:
+            name, times = each.topic_partition, [each.last_timestamp_ms]
+            if each.partition in logs:
+                times.append(logs[each.partition].last_timestamp_ms)
+            logs[each.partition] = CommitLog(first_lost[name], lost_epochs[name], _oldest(times))
+    of_groups = (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
+    held = (each for manifest in manifests for each in manifest.held)
+    unread = {each.topic_partition for each in held if each.unreadable and each.topic in of_groups}
+    return manifests[0].cluster_id, SavedCommits(
+        salvage_ids=tuple(sorted({each.salvage_id for each in manifests})),
         commits=found.commits,
         first_lost=first_lost,
         lost_epochs=lost_epochs,
-        since_ms=min(times, default=0),
+        since_ms=min((each.first_timestamp_ms or 0 for each in partitions if each.topic in of_groups), default=0),
         commit_logs=logs,
-        markers=markers,
-        share_log=share_log,
+        markers=agreed_markers(markers),
+        share_log={number: [each for _at, each in sorted(log.items())] for number, log in share_log.items()},
         unsettled=found.unsettled,
-        unread=unread,
+        unread=unread | found.undecodable,
     )
+
+
+def _oldest(times: Sequence[int | None]) -> int | None:
+    known = [each for each in times if each is not None]
+    return min(known) if len(known) == len(times) else None
+
+
+def _find_first_lost(manifests: Iterable[Manifest]) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """Return the first offset of each partition that a salvage holds or that losers held, and the oldest epoch."""
+    first_lost: dict[TopicPartition, int] = {}
+    lost_epochs: dict[TopicPartition, int] = {}
+    for manifest in manifests:
+        held = ((each.topic_partition, each.ranges) for each in manifest.held)
+        saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
+        for name, part in ((name, part) for name, ranges in (*held, *saved) for part in ranges):
+            first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
+            lost_epochs[name] = min(part.epoch, lost_epochs.get(name, part.epoch))
+    return first_lost, lost_epochs
+
+
+def agreed_markers(
+    of_salvages: Iterable[Mapping[tuple[TopicPartition, int], LostMarker]],
+) -> dict[tuple[TopicPartition, int], LostMarker]:
+    """Return the markers that no salvage contradicts. After two outages, the same transaction may have ended twice."""
+    found: dict[tuple[TopicPartition, int], LostMarker] = {}
+    contradicted = set[tuple[TopicPartition, int]]()
+    for place, marker in (each for markers in of_salvages for each in markers.items()):
+        if found.setdefault(place, marker)[1:] != marker[1:]:
+            contradicted.add(place)
+    return {place: marker for place, marker in found.items() if place not in contradicted}
 
 
 def find_lost_markers(

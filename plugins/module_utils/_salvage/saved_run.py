@@ -11,7 +11,7 @@ the headers that name the origin of a record that is given back.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, reduce
 from itertools import accumulate, repeat
@@ -118,6 +118,13 @@ class Block:
 
     def _to_numbers(self, name: str) -> list[int]:
         return _to_list(self._table.column(name))
+
+
+class Position(NamedTuple):
+    """Where a record is in the logs of one partition. Of two records, that with the higher one is newer."""
+
+    epoch: int
+    offset: int
 
 
 class SavedRun(NamedTuple):
@@ -260,14 +267,13 @@ def read_original_timestamp(headers: Sequence[Header]) -> int | None:
     return None
 
 
-def committed_records(runs: Iterable[SavedRun]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield key and value of each record with a key that a reader of committed records gets, in their order."""
-    for run in runs:
-        if run.is_control or run.outcome in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN):
-            continue
-        yield from records_with_key(run)
+def is_committed(run: SavedRun) -> bool:
+    """Return whether a reader of committed records gets these."""
+    return not run.is_control and run.outcome not in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN)
 
 
-def records_with_key(run: SavedRun) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield key and value of each record with a key."""
-    yield from ((key, value) for key, value in zip(run.keys, run.values, strict=True) if key is not None)
+def records_with_key(run: SavedRun) -> Iterator[tuple[Position, bytes, bytes | None]]:
+    """Yield position, key and value of each record with a key, in their order."""
+    for offset, (key, value) in enumerate(zip(run.keys, run.values, strict=True), run.offset):
+        if key is not None:
+            yield Position(run.epoch, offset), key, value

@@ -33,7 +33,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_ba
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import LostMarker, OpenTransaction
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import find_lost_markers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import (
+    agreed_markers,
+    find_lost_markers,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import SavedMarker
 
 
@@ -133,6 +136,12 @@ def test_the_first_lost_marker_of_a_producer_counts_if_all_before_it_is_saved() 
     markers += [saved(25, 6, ControlType.OTHER), saved(28, 6)]
     found = find_lost_markers(markers, {NAME: 20}, {NAME: 30})
     assert found == {(NAME, 9): LostMarker(20, False, 4), (NAME, 7): LostMarker(20, True, 4)}
+
+
+def test_a_marker_that_another_salvage_contradicts_does_not_count() -> None:
+    commit, abort = LostMarker(20, True, 4), LostMarker(25, False, 4)
+    one, other = {(NAME, 7): commit, (NAME, 8): commit}, {(NAME, 7): commit._replace(first_lost=25), (NAME, 8): abort}
+    assert agreed_markers([one, other, {(NAME, 9): abort}]) == {(NAME, 7): commit, (NAME, 9): abort}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ _STEP = CommitStep(
 _PLAN = GroupPlan(
     cluster_id="abc",
     created_at="2026-01-31T23:59:59Z",
-    salvage_id=None,
+    salvage_ids=(),
     commits=(_STEP,),
     read_to=(),
     transactions=(),
@@ -139,14 +139,14 @@ def test_a_reviewed_plan_holds_only_for_the_log_that_it_is_about(
 
 
 def test_what_is_given_beside_a_plan_must_be_what_the_plan_is_of() -> None:
-    plan = replace(_PLAN, salvage_id="of-broker-1")
-    ours, other = SavedCommits(salvage_id="of-broker-1"), SavedCommits(salvage_id="of-broker-2")
+    plan = replace(_PLAN, salvage_ids=("of-broker-1", "of-broker-2"))
+    ours, other = SavedCommits(salvage_ids=plan.salvage_ids), SavedCommits(salvage_ids=("of-broker-2",))
     require_same_wish(plan, None, None)
     require_same_wish(plan, frozenset({"billing", "shipping"}), ours)
     with pytest.raises(GroupOptionsError) as refused:
         require_same_wish(plan, frozenset({"shipping"}), other)
     assert str(refused.value).splitlines() == [
-        "salvage_dir has salvage of-broker-2, but the plan is of of-broker-1",
+        "salvage_dir has salvage of-broker-2, but the plan is of of-broker-1, of-broker-2",
         "the plan also has groups that were not asked for: billing",
         "Leave this out, or make a new plan",
     ]

@@ -52,7 +52,7 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
         GroupPlan(
             cluster_id=CLUSTER,
             created_at="2026-01-31T10:00:00Z",
-            salvage_id=None,
+            salvage_ids=(),
             commits=(STEP,),
             read_to=(),
             transactions=(),
@@ -68,7 +68,7 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
     written = encode_group_report(
         GroupReport(
             cluster_id=CLUSTER,
-            salvage_id=None,
+            salvage_ids=(),
             started_at="2026-01-31T11:00:00Z",
             finished_at="2026-01-31T11:00:05Z",
             mode=RunMode.APPLY,

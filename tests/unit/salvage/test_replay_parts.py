@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_re
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_commits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import NewerKeys, hash_key
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import (
+    SavedRun,
     add_origin_headers,
     read_origin,
 )
@@ -174,6 +175,11 @@ def a_commit(group: str, offset: int | None, outcome: str = "none") -> dict[str,
     return {"topic": "__consumer_offsets", "key": key, "value": value, "transaction": outcome}
 
 
+def in_order(*rows: dict[str, Any], epoch: int = 3, start: int = 100) -> list[SavedRun]:
+    """Return these rows as records of one leader epoch, in the order of the log."""
+    return runs(*(each | {"leader_epoch": epoch, "offset": at} for at, each in enumerate(rows, start)))
+
+
 def test_the_last_commit_of_a_group_counts() -> None:
     rows = [
         a_commit("billing", 10),
@@ -183,7 +189,26 @@ def test_the_last_commit_of_a_group_counts() -> None:
         a_commit("gone", None),
         a_commit("x", 1) | {"key": struct.pack(">h", 2) + b"group metadata"},
     ]
-    assert read_commits(runs(*rows)).commits == {("billing", ORDERS): Commit(20)}
+    assert read_commits(in_order(*rows)).commits == {("billing", ORDERS): Commit(20)}
+
+
+def test_the_newest_commit_counts_in_any_order_of_several_disks() -> None:
+    """The second outage lost what the leader of the first one's election had: its log is newer, at lower offsets."""
+    first = in_order(*(a_commit(each, 50) for each in ("both", "only first", "deleted since")), epoch=3, start=120)
+    second = in_order(a_commit("both", 40), a_commit("deleted since", None), epoch=4, start=110)
+    expected = {("both", ORDERS): Commit(40), ("only first", ORDERS): Commit(50)}
+    assert read_commits([*first, *second]).commits == expected
+    assert read_commits([*second, *first, *second]).commits == expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "commits", "unsettled"), [("committed", 1, 0), ("aborted", 0, 0), ("unknown", 0, 1)]
+)
+def test_another_disk_may_know_how_a_transaction_ended(outcome: str, commits: int, unsettled: int) -> None:
+    one = in_order(a_commit("billing", 100, "unknown"))
+    other = in_order(a_commit("billing", 100, outcome))
+    for found in (read_commits([*one, *other]), read_commits([*other, *one])):
+        assert (len(found.commits), len(found.unsettled)) == (commits, unsettled)
 
 
 def test_an_offset_in_a_transaction_of_unknown_outcome_is_named_if_nothing_is_known_after_it() -> None:
@@ -195,7 +220,7 @@ def test_an_offset_in_a_transaction_of_unknown_outcome_is_named_if_nothing_is_kn
         a_commit("streams", 200, "unknown"),
         a_commit("streams", 190, "unknown"),
     ]
-    found = read_commits(runs(*rows))
+    found = read_commits(in_order(*rows))
     assert found.commits == {("billing", ORDERS): Commit(100), ("shipping", ORDERS): Commit(300)}
     assert found.unsettled == {("billing", ORDERS): 200, ("streams", ORDERS): 200}
 
