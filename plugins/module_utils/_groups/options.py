@@ -123,6 +123,8 @@ def _check(params: Mapping[str, Any]) -> None:
 
 def _find_contradictions(params: Mapping[str, Any]) -> Iterator[str]:
     groups, overwrite = params["groups"], params["overwrite_groups"]
+    if params["salvage_dir"] is not None and not params["salvage_dir"]:
+        yield "salvage_dir is empty: leave it out to compare only the present commits with the logs"
     if params["plan_file"] and params["beyond_end_time"]:
         yield "a plan says itself where groups continue: give no beyond_end_time with it"
     if params["apply"] and not params["undo_file"]:

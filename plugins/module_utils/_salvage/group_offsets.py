@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 from .._kafka import groups as live_groups
@@ -26,12 +27,14 @@ from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.log_contents import Stretches
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
+from .._module.run import call_all
 from .manifest import Manifest, ManifestError, find_file_problems, read_manifest
 from .options import resolve_place
 from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
 from .saved_run import Position, SavedRun, is_committed, records_with_key
 
 _Place: TypeAlias = "tuple[str, TopicPartition]"
+_ShareLog: TypeAlias = "dict[int, dict[Position, tuple[bytes, bytes | None]]]"
 _BEFORE_ALL = Position(-1, -1)
 
 
@@ -134,29 +137,10 @@ def read_saved_offsets(places: Sequence[str]) -> tuple[str, SavedCommits]:
     Each place is a local path or a URI. Raises KafkaOpsError, also if a file differs from its manifest, or if the
     salvages are of several clusters.
     """
-    from .remote import local_copy  # noqa: PLC0415 - PySpark takes half a second to import
-
     found = CommitRecords()
-    share_log: dict[int, dict[Position, tuple[bytes, bytes | None]]] = {}
-    manifests: list[Manifest] = []
-    markers: list[dict[tuple[TopicPartition, int], LostMarker]] = []
-    for place in places:
-        with local_copy(resolve_place(place)) as directory:
-            manifest = read_manifest(directory)
-            if problems := find_file_problems(directory, manifest.files):
-                raise ManifestError("; ".join(problems))
-            for run in read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC, SHARE_STATE_TOPIC}, contents=True):
-                if run.topic == OFFSETS_TOPIC:
-                    found.add(run)
-                    continue
-                if run.is_undecodable:
-                    found.undecodable.add(run.topic_partition)
-                records = records_with_key(run) if is_committed(run) else ()
-                share_log.setdefault(run.partition, {}).update((at, (key, value)) for at, key, value in records)
-            saved_markers = [*read_saved_markers(directory, manifest.files)]
-        complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
-        markers.append(find_lost_markers(saved_markers, _find_first_lost([manifest])[0], complete))
-        manifests.append(manifest)
+    share_log: _ShareLog = {}
+    read = call_all(*(partial(_read_salvage, place, found, share_log) for place in places))
+    manifests: list[Manifest] = [manifest for manifest, _markers in read]
     of_clusters = {each.cluster_id: place for each, place in zip(manifests, places, strict=True)}
     if len(of_clusters) > 1:
         texts = (f"{place} of {cluster_id}" for cluster_id, place in of_clusters.items())
@@ -180,11 +164,34 @@ def read_saved_offsets(places: Sequence[str]) -> tuple[str, SavedCommits]:
         lost_epochs=lost_epochs,
         since_ms=min((each.first_timestamp_ms or 0 for each in partitions if each.topic in of_groups), default=0),
         commit_logs=logs,
-        markers=agreed_markers(markers),
+        markers=agreed_markers(markers for _manifest, markers in read),
         share_log={number: [each for _at, each in sorted(log.items())] for number, log in share_log.items()},
         unsettled=found.unsettled,
         unread=unread | found.undecodable,
     )
+
+
+def _read_salvage(
+    place: str, found: CommitRecords, share_log: _ShareLog
+) -> tuple[Manifest, dict[tuple[TopicPartition, int], LostMarker]]:
+    """Add the records of one salvage. Return its manifest, and its markers. Raises KafkaOpsError."""
+    from .remote import local_copy  # noqa: PLC0415 - PySpark takes half a second to import
+
+    with local_copy(resolve_place(place)) as directory:
+        manifest = read_manifest(directory)
+        if problems := find_file_problems(directory, manifest.files):
+            raise ManifestError("; ".join(problems))
+        for run in read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC, SHARE_STATE_TOPIC}, contents=True):
+            if run.topic == OFFSETS_TOPIC:
+                found.add(run)
+                continue
+            if run.is_undecodable:
+                found.undecodable.add(run.topic_partition)
+            records = records_with_key(run) if is_committed(run) else ()
+            share_log.setdefault(run.partition, {}).update((at, (key, value)) for at, key, value in records)
+        saved_markers = [*read_saved_markers(directory, manifest.files)]
+    complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
+    return manifest, find_lost_markers(saved_markers, _find_first_lost([manifest])[0], complete)
 
 
 def _oldest(times: Sequence[int | None]) -> int | None:
