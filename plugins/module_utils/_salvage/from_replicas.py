@@ -61,7 +61,10 @@ class _TailRequest:
 
 
 def remove_overlaps(tails: Sequence[Tail]) -> list[Tail]:
-    """Remove from each tail the offsets that an earlier tail of the same partition has too."""
+    """Remove from each tail the offsets that an earlier tail of the same partition has too.
+
+    Returns the tails by leader epoch and offset: so a replay writes the newest record of a key last.
+    """
     taken: dict[TopicPartition, Stretches] = {}
     found = []
     for each in tails:
@@ -70,7 +73,7 @@ def remove_overlaps(tails: Sequence[Tail]) -> list[Tail]:
         taken[each.partition] = union([[*before, *rest]])
         if rest:
             found.append(replace(each, lost=rest))
-    return found
+    return sorted(found, key=lambda each: each.lost[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,6 @@ class TailSaver:
         ]
         if not work:
             return TailSalvage(None, self._find_failures(wanted, ReadBack((), ())), merge_tails(wanted))
-        # Several replicas may have records of one partition: write these in the order of offsets.
-        work.sort(key=lambda each: each.tail.lost[0].start_offset)
         is_little = sum(map(_estimate_bytes, work)) <= MOST_BYTES_HERE
         spark = choose_spark(self.spark, SparkOptions(), self.destination, is_little=is_little)
         with ExitStack() as stack:

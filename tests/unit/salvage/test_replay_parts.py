@@ -168,6 +168,13 @@ def test_records_that_two_losers_hold_are_saved_once() -> None:
     ]
 
 
+def test_records_of_losers_with_different_logs_are_saved_in_the_order_of_their_epochs() -> None:
+    """As after two unclean elections: the newer log begins at a lower offset."""
+    newer = Tail(ORDERS, "id", 1, (EpochRange(6, 95, 120),))
+    older = Tail(ORDERS, "id", 2, (EpochRange(5, 100, 150),))
+    assert remove_overlaps([newer, older]) == [older, newer]
+
+
 def a_commit(group: str, offset: int | None, outcome: str = "none") -> dict[str, Any]:
     texts = [struct.pack(">h", len(each)) + each.encode() for each in (group, "orders")]
     key = struct.pack(">h", 1) + b"".join(texts) + struct.pack(">i", 0)
