@@ -38,7 +38,8 @@ def foresee_commit(step: CommitStep, found: GroupLook, *, is_reviewed: bool = Fa
     if offset == step.target:
         return commit_outcome(step, CommitStatus.DONE_BEFORE, "the group is already there")
     if offset != step.committed:
-        why = f"its committed offset is {offset} now, and was {step.committed} in the plan: make the plan again"
+        was = _say(step.committed)
+        why = f"its committed offset is {_say(offset)} now, and was {was} in the plan: make the plan again"
         return commit_outcome(step, CommitStatus.CHANGED, why)
     if is_reviewed and found.topic_ids.get(step.topic, step.topic_id) != step.topic_id:
         return commit_outcome(step, CommitStatus.CHANGED, "the topic was deleted and created again since the plan")
@@ -105,7 +106,7 @@ class Committer:
             name = each.topic_partition
             problem = refused[name]
             if problem is None and after.get(name) != wanted[name]:
-                problem = f"its committed offset is {_offset_of(after.get(name))} after the request"
+                problem = f"its committed offset is {_say(_offset_of(after.get(name)))} after the request"
             yield commit_outcome(each, CommitStatus.FAILED if problem else CommitStatus.GIVEN_BACK, problem or "")
 
     def _read(self, coordinator: Address, group: str) -> GroupCommits:
@@ -138,6 +139,10 @@ class Committer:
             starts = {name: each.offset for name, each in wanted.items()}
             return self.kafka.set_share_start_offsets(coordinator, group, starts)
         return self.kafka.write_commits(coordinator, group, wanted)
+
+
+def _say(offset: int | None) -> str:
+    return "none" if offset is None else str(offset)
 
 
 def _offset_of(commit: Commit | None) -> int | None:

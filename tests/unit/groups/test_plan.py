@@ -114,6 +114,13 @@ def test_a_plan_is_compared_with_the_cluster(
     assert foresee_commit(_STEP, found).status is expected
 
 
+def test_an_offset_that_is_gone_since_the_plan_is_said_in_words() -> None:
+    present = PresentGroups({"billing": "Empty"}, commits={"billing": GroupCommits({})})
+    found = GroupLook(present, topic_ids={}, leaders={}, offline=(), logs={_NAME: _log(0, 90)})
+    why = "its committed offset is none now, and was 20 in the plan: make the plan again"
+    assert foresee_commit(_STEP, found).reason.startswith(why)
+
+
 @pytest.mark.parametrize(
     ("committed", "topic_id", "end_of_epoch", "is_reviewed", "expected"),
     [
