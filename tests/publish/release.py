@@ -5,7 +5,7 @@
 """Check, without a network, whether this work tree can be released. ``python -m publish.release``.
 
 1. The version is the same everywhere, and no documentation names a later one.
-2. The changelog has a section for it, is what its source makes, and no fragment waits.
+2. The changelog has a section for it, names every module, role and plugin, and no fragment waits.
 3. The artifact has the same bytes twice, built in other directories and with another umask.
 4. It installs from the tarball and from a git address, each by command and by requirements.yml, with the same files.
 5. Of what is installed, ansible-doc describes every module and role.
@@ -18,9 +18,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import yaml
 
@@ -29,6 +30,9 @@ from publish.artifact import PROJECT
 
 _NAME = "kafkaops.recovery"
 _VERSION_ADDED = re.compile(r"^\s*version_added: ['\"]?([\d.]+)", re.MULTILINE)
+_FOLDERS = {"module": "modules", "callback": "callback", "lookup": "lookup"}
+"""Kinds of plugins that a user can name, and where they are. An action belongs to the module of its name."""
+_INTERNAL = {"role kafka_connection"}
 _RELEASE_IN_README = re.compile(r"(?:version: v|kafkaops-recovery-)(\d+\.\d+\.\d+)")
 
 
@@ -80,7 +84,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def check_changelog(version: str) -> None:
-    """Check that nothing waits for the changelog, and that it has this version. Raises NotReadyError."""
+    """Check that nothing waits for the changelog, and that it has this version and all names. Raises NotReadyError."""
     waiting = sorted(each.name for each in (PROJECT / "changelogs" / "fragments").glob("*.yml"))
     if waiting:
         raise NotReadyError(f"fragments are not in the changelog: {', '.join(waiting)}")
@@ -88,6 +92,29 @@ def check_changelog(version: str) -> None:
     releases = yaml.safe_load(source.read_text(encoding="utf-8"))["releases"] if source.is_file() else {}
     if version not in releases:
         raise NotReadyError(f"changelogs/changelog.yaml has no release {version}")
+    if missing := unnamed(releases):
+        raise NotReadyError(f"changelogs/changelog.yaml does not name {', '.join(missing)}")
+
+
+def unnamed(releases: Mapping[str, Any]) -> list[str]:
+    """Return the modules, roles and plugins that no release of the changelog names as new, such as ``role redundancy``.
+
+    antsibull-changelog adds roles only if their entry point is ``main``.
+    """
+    named = {
+        f"{kind} {each['name']}"
+        for release in releases.values()
+        for kind, entries in (
+            ("module", release.get("modules", ())),
+            *release.get("plugins", {}).items(),
+            *release.get("objects", {}).items(),
+        )
+        for each in entries
+    }
+    files = {kind: PROJECT.glob(f"plugins/{folder}/[a-z]*.py") for kind, folder in _FOLDERS.items()}
+    present = {f"{kind} {each.stem}" for kind, found in files.items() for each in found}
+    present |= {f"role {each.name}" for each in (PROJECT / "roles").iterdir()} - _INTERNAL
+    return sorted(present - named)
 
 
 def check_bytes(scratch: Path) -> Path:
