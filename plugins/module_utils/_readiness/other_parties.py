@@ -18,7 +18,7 @@ from .._model.partition import Broker
 from .._model.reasons import join_first
 from .check import Check, CheckName, CheckStatus, passed
 
-CONFIGS = ("metric.reporters", "confluent.balancer.enable")
+CONFIGS = ("inter.broker.listener.name", "metric.reporters", "confluent.balancer.enable")
 """The configs of a broker that show a party."""
 
 
@@ -34,6 +34,8 @@ class _Party:
     status: CheckStatus
     effect: str
     remedy: str
+    off: str = ""
+    """Pattern of ``name=value`` of a broker's config by which it is switched off. What it has left stays."""
 
 
 _PARTIES = (
@@ -41,7 +43,7 @@ _PARTIES = (
         "Strimzi",
         r"__strimzi[_-].*",
         r".*-kafka-brokers\.[^.]+\.svc(\..*)?",
-        "",
+        r"inter\.broker\.listener\.name=REPLICATION-9091",
         CheckStatus.WARNING,
         "its operators restart brokers and put configs and topics back",
         "Before a recovery or a drain, annotate the Kafka resource, and the KafkaTopic resources of the partitions: "
@@ -66,6 +68,7 @@ _PARTIES = (
         "it moves replicas and leaders by itself, also when a broker dies",
         "Before a recovery or a drain, set confluent.balancer.enable=false as the dynamic cluster default, and set it "
         "back afterwards",
+        off=r"confluent\.balancer\.enable=false",
     ),
     _Party(
         "Amazon MSK",
@@ -105,11 +108,14 @@ def check_other_parties(
 def _find_parties(
     topics: Collection[str], brokers: Sequence[Broker], configs: Mapping[str, str | None]
 ) -> Iterator[Check]:
+    settings = [f"{name}={value}" for name, value in configs.items() if value]
     for party in _PARTIES:
+        if _sign("config", party.off, settings):
+            continue
         signs = [
             *_sign("topic", party.topics, sorted(topics)),
             *_sign("address", party.hosts, sorted({each.host for each in brokers if each.host})),
-            *_sign("config", party.config, [f"{name}={value}" for name, value in configs.items() if value]),
+            *_sign("config", party.config, settings),
         ]
         if signs:
             text = f"{party.name} is beside us ({', '.join(signs)}): {party.effect}"

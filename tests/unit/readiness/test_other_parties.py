@@ -23,6 +23,8 @@ def test_a_plain_cluster_passes() -> None:
     """Names that only look like theirs count as names of applications."""
     for topic in ("orders", "cruisecontrol", "confluent_balancer", "my__strimzi_store_topic", "__consumer_offsets"):
         assert [status for status, _text in found(topic=topic, metric_reporters="")] == [CheckStatus.OK]
+    for listener in ("REPLICATION", "INTERNAL", "PLAINTEXT"):
+        assert [status for status, _text in found(inter_broker_listener_name=listener)] == [CheckStatus.OK]
     for host in ("svc", "amazonaws.com", "kafka1.confluent.cloud.example.com"):
         assert [status for status, _text in found(host=host)] == [CheckStatus.OK]
 
@@ -33,6 +35,8 @@ def test_a_plain_cluster_passes() -> None:
         ({"host": "c-kafka-0.c-kafka-brokers.ns.svc"}, "Strimzi", CheckStatus.WARNING),
         ({"host": "c-kafka-0.c-kafka-brokers.ns.svc.cluster.local"}, "Strimzi", CheckStatus.WARNING),
         ({"topic": "__strimzi_store_topic"}, "Strimzi", CheckStatus.WARNING),
+        # From outside of Kubernetes, the addresses are those of a load balancer.
+        ({"inter_broker_listener_name": "REPLICATION-9091"}, "Strimzi", CheckStatus.WARNING),
         ({"topic": "__CruiseControlMetrics"}, "Cruise Control", CheckStatus.WARNING),
         ({"topic": "strimzi.cruisecontrol.modeltrainingsamples"}, "Cruise Control", CheckStatus.WARNING),
         (
@@ -52,6 +56,12 @@ def test_a_party_is_named_by_its_sign(signs: dict[str, str], name: str, status: 
     assert seen is status
     assert name in text
     assert next(iter(signs.values())) in text or "=" in text
+
+
+def test_a_balancer_that_is_paused_is_not_beside_us() -> None:
+    """Its topics stay when it is switched off, as the remedy says."""
+    paused = found(topic="_confluent_balancer_api_state", confluent_balancer_enable="false")
+    assert [status for status, _text in paused] == [CheckStatus.OK]
 
 
 def test_two_parties_are_both_named() -> None:
