@@ -165,7 +165,7 @@ def test_a_playbook_without_tables_has_a_verdict(tmp_path: Path) -> None:
         plan.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
         hosts[name] = {"unclean_recovery_plan_file": str(plan)}
     ran = run(tmp_path, hosts, playbook="renew_plan_digest")
-    assert "All 2 clusters are as they should be" in ran.stdout, ran.stdout
+    assert "Done on all 2 clusters" in ran.stdout, ran.stdout
     assert ran.stdout.count("The plan is consistent, and has 2 elections.") == 4  # printed, and in the table
 
 
