@@ -79,13 +79,13 @@ _READ_COMMITS = Need(
 )
 
 
-def _leadership_needs(memory: Need, *more: Need) -> tuple[Need, ...]:
+def _leadership_needs(memory: Need, of_configs: str) -> tuple[Need, ...]:
     return (
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to change replica orders and to elect"),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to keep the list of brokers"),
         _SEE_TOPICS,
-        *more,
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), of_configs, is_required=False),
         memory,
         _NAME_TICKETS,
         _JOURNAL,
@@ -214,14 +214,15 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
             "to remember the original replica orders",
         ),
-        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to say whether a broker may stop", is_required=False),
+        "to say whether a broker may stop, and to tell a lost history from records that retention deletes",
     ),
     "restore_leadership": _leadership_needs(
         Need(
             Resource.MEMORY,
             ("DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
             "to read the original replica orders, and to note which are restored",
-        )
+        ),
+        "to tell a lost history from records that retention deletes",
     ),
     "recover_log_cleaners": (
         _LOOK,
