@@ -14,10 +14,10 @@ version_added: 1.0.0
 description:
   - Joins the documents of one incident on one page. The page has the verdict, a timeline, brokers, pictures of the
     replicas' logs, lost records, leaders, the aftermath, findings, and the documents with their digests.
-  - Reads recovery, leadership, log cleaner, quorum, readiness and stop gate reports, plans, results of
-    M(kafkaops.recovery.offline_partition_info) that were saved as JSON, evidence, and manifests and reports of salvages
-    and replays. It shows what each of these runs did, and for each partition how many records were held, saved,
-    replayed, and are still lost.
+  - Reads recovery, leadership, log cleaner, quorum, readiness, stop gate, redundancy, group and exposure reports,
+    plans, results of M(kafkaops.recovery.offline_partition_info) that were saved as JSON, evidence, and manifests and
+    reports of salvages and replays. It shows what each of these runs did, and for each partition how many records were
+    held, saved, replayed, and are still lost.
   - The verdict is about all runs together. Of each partition, the outcome of the last run that names it counts. A
     partition that one run elected and a later run finds online is recovered. Without outcomes, the worst answer is the
     verdict, and of two answers to the same question the newer one counts.

@@ -61,6 +61,11 @@ def test_published_schemas_are_those_of_the_code() -> None:
     assert published == update_schemas.published()
 
 
+def test_the_page_names_each_schema() -> None:
+    text = (update_schemas.DIRECTORY / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in update_schemas.published() if f"]({path.name})" not in text] == []
+
+
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_schema_is_one(schema: Schema) -> None:
     Draft202012Validator.check_schema(schema)
