@@ -22,6 +22,7 @@ ASKED = {
         "unclean_recovery",
         [
             "strategy",
+            "lost_brokers",
             "max_lost_records",
             "allow_empty_leader",
             "include_internal_topics",

@@ -71,6 +71,27 @@ def test_a_plan_goes_from_one_job_to_the_next(cluster: Cluster, recovery: Recove
     assert artifact_data(ran).keys() == {"unclean_recovery_summary"}
 
 
+@pytest.mark.wide
+def test_a_partition_that_nobody_can_recover_does_not_keep_the_plan_from_the_next_job(
+    cluster: Cluster, recovery: Recovery, tmp_path: Path
+) -> None:
+    """The job that plans fails, and extensions/awx goes on to the approval."""
+    cluster.client.create_topic("alone", {0: [1]})
+    offline = scenarios.diverged(cluster, "some")
+    planned = run_job(
+        tmp_path / "plan",
+        recovery.variables(unclean_recovery_all_offline_partitions=True, unclean_recovery_publish_plan=True),
+    )
+    assert planned.status == "failed", planned.stdout.read()
+    artifacts = artifact_data(planned)
+    assert artifacts["unclean_recovery_summary"]["partitions"]["would_recover"] == 1
+
+    later = {**artifacts, "unclean_recovery_automated_recovery": True}
+    applied = run_job(tmp_path / "apply", recovery.variables(**later))
+    assert cluster.client.describe("some", broker=offline.best)[0].leader == offline.best, applied.stdout.read()
+    assert artifact_data(applied)["unclean_recovery_summary"]["partitions"]["recovered"] == 1
+
+
 def run_job(private: Path, variables: Mapping[str, object]) -> ansible_runner.Runner:
     """Run the playbook in its own private directory, as AWX does."""
     private.mkdir()

@@ -94,6 +94,20 @@ def test_elections_are_approved_or_lose_nothing_and_only_one_publishes_a_plan() 
     assert all((PROJECT / each["playbook"]).is_file() for each in templates)
 
 
+def test_a_partition_that_is_refused_does_not_end_the_workflow() -> None:
+    """It fails the job that looks and the one that plans. The others must still be approved and elected."""
+    (workflow,) = _DATA["controller_workflows"]
+    related = {each["identifier"]: each.get("related", {}) for each in workflow["workflow_nodes"]}
+    for before, after in (("quorum", "look"), ("look", "plan"), ("plan", "approve"), ("apply", "report")):
+        assert related[before] == {"always_nodes": [{"identifier": after}]}
+    assert related["approve"] == {"success_nodes": [{"identifier": "apply"}]}
+
+
+def test_a_person_can_answer_what_the_look_advises() -> None:
+    """It advises to name the brokers that are lost for good, before any bolder strategy."""
+    assert "lost_brokers" in surveys.ASKED["plan"][1]
+
+
 def test_a_field_of_the_credential_becomes_a_file_or_a_variable() -> None:
     (kind,) = _DATA["controller_credential_types"]
     injected = " ".join([*kind["injectors"]["file"].values(), *kind["injectors"]["extra_vars"].values()])
