@@ -85,15 +85,19 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def check_changelog(version: str) -> None:
     """Check that nothing waits for the changelog, and that it has this version and all names. Raises NotReadyError."""
-    waiting = sorted(each.name for each in (PROJECT / "changelogs" / "fragments").glob("*.yml"))
-    if waiting:
-        raise NotReadyError(f"fragments are not in the changelog: {', '.join(waiting)}")
+    if fragments := waiting(PROJECT / "changelogs" / "fragments"):
+        raise NotReadyError(f"fragments are not in the changelog: {', '.join(fragments)}")
     source = PROJECT / "changelogs" / "changelog.yaml"
     releases = yaml.safe_load(source.read_text(encoding="utf-8"))["releases"] if source.is_file() else {}
     if version not in releases:
         raise NotReadyError(f"changelogs/changelog.yaml has no release {version}")
     if missing := unnamed(releases):
         raise NotReadyError(f"changelogs/changelog.yaml does not name {', '.join(missing)}")
+
+
+def waiting(directory: Path) -> list[str]:
+    """Return the fragments that antsibull-changelog would take up, with either extension."""
+    return sorted(each.name for each in directory.glob("*.y*ml"))
 
 
 def unnamed(releases: Mapping[str, Any]) -> list[str]:

@@ -29,6 +29,12 @@ def test_no_documentation_names_another_version() -> None:
     assert release.check_version()
 
 
+def test_a_fragment_waits_whatever_its_extension(tmp_path: Path) -> None:
+    for name in ("one.yml", "two.yaml", "README.md"):
+        (tmp_path / name).touch()
+    assert release.waiting(tmp_path) == ["one.yml", "two.yaml"]
+
+
 def test_the_changelog_names_every_module_role_and_plugin() -> None:
     source = PROJECT / "changelogs" / "changelog.yaml"
     releases = yaml.safe_load(source.read_text(encoding="utf-8"))["releases"]
