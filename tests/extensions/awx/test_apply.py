@@ -89,4 +89,7 @@ def test_everything_is_stored_once(collections: Path) -> None:
     enabled = {each["unified_job_template"] for each in schedules if each["enabled"]}
     assert enabled == {templates[name]["id"] for name in _SCHEDULED}
     (disabled,) = {each["unified_job_template"] for each in schedules} - enabled
-    assert disabled == templates[_UNATTENDED]["id"]
+    workflows = awx.named("workflow_job_templates")
+    assert disabled == workflows[f"{_UNATTENDED}, and plan the rest"]["id"]
+    assert nodes["elect"]["unified_job_template"] == templates[_UNATTENDED]["id"]
+    assert awx.associations[f"{nodes['elect']['url']}failure_nodes/"] == [nodes["plan_rest"]["id"]]

@@ -83,8 +83,7 @@ def test_elections_are_approved_or_lose_nothing_and_only_one_publishes_a_plan() 
         assert each["extra_vars"].keys() <= options("unclean_recovery").keys()
     electing = [each["name"] for each in recovering if "unclean_recovery_automated_recovery" in each["extra_vars"]]
     assert electing == ["Kafka: apply the approved plan", "Kafka: elect what loses nothing"]
-    (unattended,) = (each for each in _DATA["controller_schedules"] if each["unified_job_template"] == electing[1])
-    assert not unattended["enabled"]
+    assert electing[0] not in {each["unified_job_template"] for each in _DATA["controller_schedules"]}
     # A plan arrives in all later jobs of the workflow, where it is a second way to say which partitions.
     published = {each["name"]: each["extra_vars"].get("unclean_recovery_publish_plan") for each in recovering}
     assert published["Kafka: look at offline partitions"] is False
@@ -96,11 +95,22 @@ def test_elections_are_approved_or_lose_nothing_and_only_one_publishes_a_plan() 
 
 def test_a_partition_that_is_refused_does_not_end_the_workflow() -> None:
     """It fails the job that looks and the one that plans. The others must still be approved and elected."""
-    (workflow,) = _DATA["controller_workflows"]
+    workflow, _unattended = _DATA["controller_workflows"]
     related = {each["identifier"]: each.get("related", {}) for each in workflow["workflow_nodes"]}
     for before, after in (("quorum", "look"), ("look", "plan"), ("plan", "approve"), ("apply", "report")):
         assert related[before] == {"always_nodes": [{"identifier": after}]}
     assert related["approve"] == {"success_nodes": [{"identifier": "apply"}]}
+
+
+def test_what_is_elected_without_a_person_is_sent_and_what_is_left_is_planned() -> None:
+    _approved, workflow = _DATA["controller_workflows"]
+    (schedule,) = (each for each in _DATA["controller_schedules"] if each["unified_job_template"] == workflow["name"])
+    assert not schedule["enabled"]
+    elect, plan = workflow["workflow_nodes"]
+    names = [each["unified_job_template"]["name"].removeprefix("Kafka: ") for each in (elect, plan)]
+    assert names == ["elect what loses nothing", "plan a recovery"]
+    assert elect["related"] == {"failure_nodes": [{"identifier": plan["identifier"]}]}
+    assert job_template(names[0])["notification_templates_success"] == ["Kafka recovery"]
 
 
 def test_a_person_can_answer_what_the_look_advises() -> None:
