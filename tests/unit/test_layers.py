@@ -101,13 +101,18 @@ def test_a_forbidden_import_is_found(forbidden: str) -> None:
 
 def test_modules_of_the_second_table_import_the_standard_library_only() -> None:
     assert set(_FILES) >= _STANDARD_LIBRARY_ONLY
+    saying_so = {module for module, file in _FILES.items() if "standard library only" in _describe(file).lower()}
     wrong = {
         f"{module}: {name}"
-        for module in _STANDARD_LIBRARY_ONLY
+        for module in _STANDARD_LIBRARY_ONLY | saying_so
         for name in _all_external(module)
         if name not in sys.stdlib_module_names
     }
     assert not wrong
+
+
+def _describe(file: Path) -> str:
+    return ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
 
 
 def _all_external(module: str) -> set[str]:

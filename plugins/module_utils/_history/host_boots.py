@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read when the hosts of brokers booted, as the operator says. Standard library only.
+"""Read when the hosts of brokers booted, as the operator says.
 
 A process that is killed leaves what it wrote in the page cache, and its host writes it to the disk. A host that loses
 power does not. Kafka has no record of either, so that only the operator can tell them apart.

@@ -4,9 +4,8 @@
 
 """Make each Kafka client's configuration, TLS context and credentials from the connection settings.
 
-Standard library only, so that it works in Spark's tasks too. Tokens, Kerberos tickets and AWS keys are fetched before
-they are needed, by the thread that calls a broker, once for the whole process. kafka-python would fetch them on the one
-I/O thread and delay every connection.
+Tokens, Kerberos tickets and AWS keys are fetched before they are needed, by the thread that calls a broker, once for
+the whole process. kafka-python would fetch them on the one I/O thread and delay every connection.
 """
 
 from __future__ import annotations

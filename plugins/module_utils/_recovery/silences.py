@@ -5,7 +5,7 @@
 """Remember which brokers did not answer, so that not every batch of elections waits for them again.
 
 A dead broker costs one connection timeout, and a hung one a request_timeout_ms. A hundred batches would wait for
-minutes, during which nothing is elected. Standard library only.
+minutes, during which nothing is elected.
 """
 
 from __future__ import annotations

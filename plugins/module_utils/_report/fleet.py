@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sum up what a play found on many clusters, for the terminal and as a page. Standard library only."""
+"""Sum up what a play found on many clusters, for the terminal and as a page."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Build the last section of a page: what to do next, with commands. Pure; standard library only.
+"""Build the last section of a page: what to do next, with commands. Pure.
 
 The documents do not say how a host connects to the cluster, so each command has the addresses of brokers that were
 online, and a person adds the other options of the connection.

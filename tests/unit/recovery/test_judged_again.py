@@ -27,10 +27,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide_again import decide_again
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     PlannedElection,
+    Status,
     find_tails,
     plan_election,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import PartitionObservation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import (
+    PartitionObservation,
+    judge_election,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
@@ -166,3 +170,26 @@ def test_the_reason_has_the_forecast_of_what_is_known_now() -> None:
         "(100 records) that replica 3 holds; noted"
     )
     assert find_tails(judged) == (Tail(STATE.topic_partition, STATE.topic_id, 3, (EpochRange(4, 0, 100),)),)
+
+
+@pytest.mark.parametrize(
+    ("planned_starts", "starts", "more"),
+    [
+        ((40, None), (39, None), "from offset 39 up to (epoch, offset) (5, 80)"),
+        ((40, None), (40, None), ""),
+        ((0, 40), (0, 30), "from offset 0 up to (epoch, offset) (5, 80)"),
+        ((9, 30), (0, 40), ""),
+        ((0, 30), (0, None), ""),
+    ],
+)
+def test_a_replica_of_the_same_end_that_begins_earlier_holds_more(
+    planned_starts: tuple[int, int | None], starts: tuple[int, int | None], more: str
+) -> None:
+    """Starts are those of the whole log and of the own disk. Only the end of the designated log is asked again."""
+    start, local = planned_starts
+    election = planned(replace(a_candidate(2, (5, 80), log_start_offset=start), local_log_start_offset=local))
+    asked_again = replace(an_answer(2, (5, 80)), log_start_offset=None)
+    answer = an_answer(3, (5, 80), start=starts[0], local_log_start_offset=starts[1])
+    judged = judge_election(election, PartitionObservation(STATE, {2: asked_again, 3: answer}))
+    assert judged.status is (Status.REFUSED if more else None)
+    assert more in judged.reason

@@ -222,28 +222,6 @@ CHANGES: dict[str, tuple[PartitionObservation, str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("planned", "returned", "more"),
-    [
-        ({"log_start_offset": 40}, {"log_start_offset": 39}, "from offset 39 up to (epoch, offset) (6, 100)"),
-        ({"log_start_offset": 40}, {"log_start_offset": 40}, ""),
-        ({"local_log_start_offset": 40}, {"local_log_start_offset": 30}, "from offset 0 up to"),
-        ({"local_log_start_offset": 30, "log_start_offset": 9}, {"local_log_start_offset": 40}, ""),
-        ({"local_log_start_offset": 30}, {"local_log_start_offset": None}, ""),
-    ],
-)
-def test_a_revived_replica_of_the_same_end_that_begins_earlier_holds_more(
-    planned: dict[str, int], returned: dict[str, int], more: str
-) -> None:
-    """Only the end of the designated replica is asked again."""
-    best, other = ELECTION.candidates
-    election = replace(ELECTION, candidates=(replace(best, **planned), other))
-    asked_again = replace(a_log(3, 6, 100), log_start_offset=None)
-    found = judge_election(election, observation({3: asked_again, 4: replace(a_log(4, 6, 100), **returned)}))
-    assert found.status is (Status.REFUSED if more else None)
-    assert more in found.reason
-
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_since_the_plan_refuses_the_election_with_a_reason(change: str) -> None:
     observed, reason = CHANGES[change]
