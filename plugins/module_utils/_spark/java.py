@@ -135,7 +135,7 @@ def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
         directory = trusted_cache()
         archive = directory / f"spark-{_key(java, jars, flags)}.jsa"
         if _is_complete(archive):
-            with suppress(PermissionError):  # an archive in a container image may be owned by root
+            with suppress(OSError):  # in a container image it may be owned by root, or on a read-only file system
                 os.utime(archive)
             return ClassArchive((f"-XX:SharedArchiveFile={archive}",), is_recorded=False)
         if not os.access(directory, os.W_OK):
