@@ -183,7 +183,7 @@ def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Plann
     policies = options.policies.same_for_all({each.topic for each in evidence.partitions})
     with Engines(options.how.engine) as engines:
         plan = plan_from_evidence(engines, evidence, policies, progress)
-        return Planned(plan, (), engine=engines.use)
+        return Planned(plan, (), notes=tuple(describe_fallback(engines.use)), engine=engines.use)
 
 
 def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> Planned:

@@ -67,6 +67,18 @@ def test_a_plan_is_returned_if_its_report_cannot_be_written(
     assert sum(results["summary"].values()) == len(evidence.partitions)
 
 
+def test_a_plan_from_evidence_warns_if_spark_did_not_rank(
+    evidence: Evidence, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    arguments = {"evidence": str(write_evidence(evidence, tmp_path / "evidence")), "_ansible_remote_tmp": str(tmp_path)}
+    with patch_module_args(arguments), pytest.raises(SystemExit):
+        leader_candidate_info.main()
+    results = json.loads(capsys.readouterr().out)
+    assert results["engine"]["name"] == "process"
+    assert f"the module worked without Spark: {results['engine']['reason']}" in json.dumps(results["warnings"])
+
+
 def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:
     nothing = replace(evidence, replica_logs=evidence.replica_logs.slice(0, 0), partitions=())
     assert read_evidence(write_evidence(nothing, tmp_path / "evidence")) == nothing
