@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Options = Mapping[str, Any]
@@ -23,7 +23,8 @@ _SELECTORS = (
 )
 _LISTS = ("partitions", "designations")
 """An empty list selects no partition. It never means all partitions."""
-_OUTPUTS = ("manual_output_file", "evidence_dir", "report_file", "report_html")
+_FILES = ("manual_output_file", "report_file", "report_html")
+"""Files that are to be created. The directory of evidence may exist, with that of other runs, or be a URI."""
 
 
 def decide(options: Options, kafka: Options, later: Mapping[str, str], *, is_check: bool) -> dict[str, Any]:
@@ -36,9 +37,9 @@ def decide(options: Options, kafka: Options, later: Mapping[str, str], *, is_che
     automated = options["automated_recovery"]
     only_looks = is_check or not automated
     restores = options["then_restore_redundancy"] and not only_looks
-    outputs = _outputs(options) | (dict(later) if restores else {})
+    outputs = _paths(options, _FILES) | (dict(later) if restores else {})
     return {
-        "refusals": [*_refusals(options, kafka, outputs)],
+        "refusals": [*_refusals(options, kafka, _paths(options, ("evidence_dir",)) | outputs)],
         "has_plan": has_plan,
         # Nothing is written in check mode, or if it was not requested.
         "only_looks": only_looks,
@@ -56,13 +57,13 @@ def _has_plan(options: Options) -> bool:
     return bool(options.get("plan_file") or options.get("plan"))
 
 
-def _outputs(options: Options) -> dict[str, str]:
-    """Return the paths that are to be created, by their variables."""
-    return {f"unclean_recovery_{each}": options[each] for each in _OUTPUTS if options.get(each)}
+def _paths(options: Options, names: Iterable[str]) -> dict[str, str]:
+    """Return the given paths, by their variables."""
+    return {f"unclean_recovery_{each}": options[each] for each in names if options.get(each)}
 
 
-def _refusals(options: Options, kafka: Options, outputs: Mapping[str, str]) -> Iterator[str]:
-    """Yield why these variables are refused although each one alone is right."""
+def _refusals(options: Options, kafka: Options, written: Mapping[str, str]) -> Iterator[str]:
+    """Yield why these variables are refused although each one alone is right. ``written`` are paths, by variable."""
     if not kafka.get("bootstrap_servers") and not kafka.get("command_config"):
         yield "kafka_bootstrap_servers or kafka_command_config must say where the brokers are"
     selectors = [
@@ -98,7 +99,7 @@ def _refusals(options: Options, kafka: Options, outputs: Mapping[str, str]) -> I
             "unclean_recovery_then_restore_redundancy replaces the replicas of lost brokers, and "
             "unclean_recovery_lost_brokers names none"
         )
-    for path in dict.fromkeys(outputs.values()):
-        same = [name for name, each in outputs.items() if each == path]
+    for path in dict.fromkeys(written.values()):
+        same = [name for name, each in written.items() if each == path]
         if len(same) > 1:
             yield f"{' and '.join(same)} are the same path, {path}: give each its own"

@@ -141,6 +141,13 @@ def test_what_restores_redundancy_afterwards_has_files_of_its_own() -> None:
     assert (looked["refusals"], looked["outputs"]) == ([], ["one"])
 
 
+@pytest.mark.parametrize("place", ["/srv/evidence", "hdfs://namenode/evidence"])
+def test_the_place_of_many_runs_evidence_may_exist(place: str) -> None:
+    """Each incident adds a directory to it. The survey refuses what exists among the outputs."""
+    found = decided({"evidence_dir": place, "report_file": "one"})
+    assert (found["refusals"], found["outputs"]) == ([], ["one"])
+
+
 def test_every_refusal_is_named_at_once() -> None:
     given = {**DEFAULTS, "automated_recovery": True, "plan_digest": "sha256:0"}
     assert [each.split(" ")[0] for each in decide(given, {}, {}, is_check=False)["refusals"]] == [
