@@ -13,6 +13,7 @@ from pathlib import Path
 from .._documents.files import MIB, nearest_existing
 from .._module.libraries import KAFKA_AND_ARROW, SPARK, missing_libraries_message
 from .._spark.java import SparkUnavailableError, find_java
+from .._spark.options import is_uri
 from .._spark.session import has_class_archive
 from .check import Check, CheckName, failed, passed, unknown, warning
 
@@ -78,8 +79,11 @@ def _check_java() -> Iterator[Check]:
 
 def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
     """Check that files of this size can be written to a directory. It need not exist yet."""
-    existing = nearest_existing(Path(os.path.expanduser(directory)))
     subject = f"{purpose} in {directory}"
+    if is_uri(directory):
+        found = "not checked: only Spark reaches this file system"
+        return warning(CheckName.DISK_SPACE, found, "Look there whether there is space, and who may write", subject)
+    existing = nearest_existing(Path(os.path.expanduser(directory)))
     if not os.access(existing, os.W_OK | os.X_OK):
         return failed(
             CheckName.DISK_SPACE,

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.host import check_libraries
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.host import (
+    check_disk_space,
+    check_libraries,
+)
 
 
 def test_missing_java_is_a_warning_that_names_the_other_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -24,3 +27,9 @@ def test_missing_java_is_a_warning_that_names_the_other_engine(monkeypatch: pyte
 def test_a_host_without_spark_is_not_checked_for_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert [each.status.value for each in check_libraries(local_spark=False)] == ["ok"]
+
+
+def test_the_disk_of_this_host_says_nothing_about_another_file_system() -> None:
+    check = check_disk_space("hdfs://namenode/evidence", "evidence", 1)
+    assert (check.status.value, check.subject) == ("warning", "evidence in hdfs://namenode/evidence")
+    assert check.found == "not checked: only Spark reaches this file system"
