@@ -193,7 +193,7 @@ _KEY = ("topic", "partition", "broker_id")
 
 def _refuse_contradictions(logs: pa.Table, file: Path) -> None:
     """Raise EvidenceError for rows that no gather writes. Both engines rely on this."""
-    for name in (*_KEY, "place", "is_fenced"):
+    for name in (*_KEY, "place", "is_fenced", "lineage"):
         if logs[name].null_count:
             raise EvidenceError(f"{file} has rows without {name}: it was changed")
     if logs.group_by([*_KEY]).aggregate([]).num_rows < logs.num_rows:
@@ -201,6 +201,8 @@ def _refuse_contradictions(logs: pa.Table, file: Path) -> None:
     lineages = logs["lineage"].combine_chunks()
     of_row, entries = pc.list_parent_indices(lineages), pc.list_flatten(lineages)
     epochs, ends = (pc.struct_field(entries, name) for name in ("epoch", "end_offset"))
+    if epochs.null_count or ends.null_count:
+        raise EvidenceError(f"{file} has a lineage in which an epoch or end offset is missing: it was changed")
     falls = pc.or_(pc.less_equal(epochs[1:], epochs[:-1]), pc.less(ends[1:], ends[:-1]))
     if pc.any(pc.and_(pc.equal(of_row[1:], of_row[:-1]), falls)).as_py():
         raise EvidenceError(f"{file} has a lineage whose epochs do not rise, or whose end offsets fall: it was changed")

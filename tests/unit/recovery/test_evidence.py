@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from ansible.module_utils.testing import patch_module_args
@@ -199,6 +200,27 @@ def test_evidence_that_was_changed_is_refused(
     logs: list[ReplicaLog], complaint: str, evidence: Evidence, tmp_path: Path
 ) -> None:
     directory = write_evidence(replace(evidence, replica_logs=to_table(logs)), tmp_path)
+    with pytest.raises(EvidenceError, match=complaint):
+        read_evidence(directory)
+
+
+@pytest.mark.parametrize(
+    ("lineage", "complaint"),
+    [
+        (None, "rows without lineage"),
+        ([None], "an epoch or end offset is missing"),
+        ([{"epoch": None, "end_offset": 10}], "an epoch or end offset is missing"),
+        ([{"epoch": 5, "end_offset": None}], "an epoch or end offset is missing"),
+    ],
+)
+def test_evidence_with_a_part_of_a_lineage_is_refused(
+    lineage: object, complaint: str, evidence: Evidence, tmp_path: Path
+) -> None:
+    """The engines would not agree about it."""
+    logs = to_table([a_log("t", 0, 1, (5, 10))])
+    place, field = logs.schema.get_field_index("lineage"), logs.schema.field("lineage")
+    changed = logs.set_column(place, field, pa.array([lineage], field.type))
+    directory = write_evidence(replace(evidence, replica_logs=changed), tmp_path)
     with pytest.raises(EvidenceError, match=complaint):
         read_evidence(directory)
 
