@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import (
@@ -30,7 +31,10 @@ _BLOCKS = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture
 def gather() -> Sequence[Evidence]:
-    """Return three gathers. Broker 3 was silent in two of them, and broker 2 has 5 records less than broker 1."""
+    """Return three gathers. Broker 3 was silent in two of them, and broker 2 has 5 records less than broker 1.
+
+    The last one is of a release with one more column.
+    """
 
     def one(cluster: str, moment: str, third: ReplicaLog) -> Evidence:
         logs = [a_log("orders", 0, 1, (4, 30)), a_log("orders", 0, 2, (4, 25)), third]
@@ -39,10 +43,12 @@ def gather() -> Sequence[Evidence]:
         return Evidence(cluster, moment, "1.0.0", to_table([*logs, *alone]), partitions)
 
     dead = ReplicaLog("orders", 0, 3, cause=Cause.UNREACHABLE, error="no route")
+    last = one("B" * 22, "2026-02-01T02:59:59Z", a_log("orders", 0, 3, (3, 40)))
+    added = last.replica_logs.append_column("added", pa.array([7] * last.replica_logs.num_rows))
     return [
         one("A" * 22, "2026-01-31T02:59:59Z", dead),
         one("A" * 22, "2026-02-01T02:59:59Z", dead),
-        one("B" * 22, "2026-02-01T02:59:59Z", a_log("orders", 0, 3, (3, 40))),
+        replace(last, replica_logs=added),
     ]
 
 
@@ -52,6 +58,9 @@ def answers(root: str, spark: SparkSession, capsys: pytest.CaptureFixture[str]) 
     reading, *queries = _BLOCKS.findall(text)
     names: dict[str, object] = {"spark": spark}
     exec(re.sub(r"^root = .*$", f"root = {root!r}", reading, flags=re.MULTILINE), names)
+    found = names["logs"]
+    assert isinstance(found, DataFrame)
+    assert found.groupBy("cluster_id", "added").count().count() == 2
     capsys.readouterr()
     printed = []
     for query in queries:
