@@ -12,6 +12,7 @@ no user interface, no Hive.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -215,7 +216,7 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path, *, is_l
         **_SETTINGS,
         "spark.master": options.master,
         "spark.driver.memory": options.driver_memory,
-        "spark.driver.extraJavaOptions": " ".join(flags),
+        "spark.driver.extraJavaOptions": shlex.join(flags),
         "spark.local.dir": str(directory),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),

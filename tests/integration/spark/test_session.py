@@ -113,6 +113,18 @@ with spark_session(runs_python=False) as spark:
 
 
 @pytest.mark.wide
+@pytest.mark.parametrize("name", ["First Last", "O'Brien"])
+def test_a_home_directory_may_have_any_name(name: str, environment: dict[str, str], tmp_path: Path) -> None:
+    """The class archive is below it, and Spark splits Java's options at spaces."""
+    body = """
+with spark_session(runs_python=False) as spark:
+    assert spark.range(5).count() == 5
+"""
+    ran = run(body, environment | {"XDG_CACHE_HOME": str(tmp_path / name)})
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+@pytest.mark.wide
 def test_the_environment_of_another_spark_changes_nothing(environment: dict[str, str]) -> None:
     # As on a host from which jobs are submitted to a cluster.
     others = {
