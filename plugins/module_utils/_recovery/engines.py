@@ -52,6 +52,8 @@ _REHEARSAL_S = 30.0
 """The most that this process waits at its own end for the first session of a host."""
 _END_S = 5.0
 """How long an end waits until a JVM that was killed while it started is gone."""
+_ARCHIVE_S = 1.0
+"""How long a run waits until another process begins to write the archive: Java, which it needs, may not answer."""
 
 
 class Engines:
@@ -72,7 +74,8 @@ class Engines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close(None)
+        if not self._reason:  # otherwise it is closed, or was waited for long enough
+            self._close(None)
 
     @property
     def use(self) -> EngineUse:
@@ -204,7 +207,7 @@ class Engines:
         if self._is_slow and self._options.where.is_local:
             from .on_spark import make_class_archive_later
 
-            make_class_archive_later()
+            wait([in_background(make_class_archive_later, "class-archive")], _ARCHIVE_S)
 
     def _open(self) -> AbstractContextManager[SparkSession]:
         # PySpark needs pandas for tasks that return Arrow data.

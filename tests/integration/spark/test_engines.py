@@ -161,6 +161,18 @@ rank(EngineOptions())
     assert "lacks pyspark 99 or later" in pyspark["reason"]
 
 
+def test_a_java_that_does_not_answer_costs_the_wait_at_most(environment: dict[str, str], tmp_path: Path) -> None:
+    """As on a file system of a server that is gone."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexec sleep 60\n")
+    java.chmod(0o755)
+    [found] = run("rank(EngineOptions(wait_ms=100))", environment | {"JAVA_HOME": str(tmp_path)})
+    assert (found["engine"], found["reason"]) == ("process", "Spark was not ready 0.1 s after its work was there")
+    assert found["took"] < 30
+    assert found["ended"] < 4, "it is waited for once"
+
+
 def test_where_pyspark_is_not_installed_this_process_ranks(environment: dict[str, str]) -> None:
     hide = "import sys\nsys.modules.update(pyspark=None, py4j=None)\n"
     [found] = run("rank(EngineOptions())", environment, first=hide)
