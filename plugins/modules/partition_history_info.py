@@ -123,6 +123,7 @@ partitions:
             low: {type: int, description: The least number by the slowest rate that was seen.}
             high: {type: int, description: The greatest number by the fastest rate that was seen.}
             method: {type: str, description: How it was estimated.}
+        estimated_since: {type: str, description: When the time begins that the estimate covers.}
   sample:
     - topic: orders
       partition: 0
@@ -145,6 +146,7 @@ partitions:
             method: >-
               91.2 records/s, as in the last 600 s of the log, for 4 s; low and high by the rates of the last 600, 60,
               3600 s, and by when the leader died
+          estimated_since: '2026-01-31T20:57:41.101Z'
 truncated: {type: bool, returned: success, sample: false, description: Whether RV(partitions) leaves out partitions.}
 source:
   description: Where the history comes from. Empty if there is none.

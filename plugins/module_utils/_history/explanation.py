@@ -115,13 +115,15 @@ def _judge(
     found = history.partitions.get(partition, PartitionHistory())
     caught_up = _caught_up_ms(history, found, promise, limits) if promise.keeps_its_log else None
     lacks_ms = _lacks_ms(promise, caught_up) if promise.keeps_its_end else None
+    alone = _LedAlone.of(promise, times, caught_up)
     return ReplicaPast(
         utc_text(times.ends_at_ms),
         None if lacks_ms is None else math.ceil(lacks_ms / 1000),
         True if promise.is_kept else None,
         explain_promise(promise),
-        _estimate(promise, times, caught_up, _unnoticed_ms(history, found, limits)),
+        alone and _estimate(alone, times.rates, _unnoticed_ms(history, found, limits), promise.doubt),
         assumptions=promise.assumptions,
+        estimated_since=alone and utc_text(alone.since_ms),
     )
 
 
@@ -178,23 +180,38 @@ def _unnoticed_ms(history: MetadataHistory, found: PartitionHistory, limits: Not
     return max(limits.session_ms - _HEARTBEAT_MS, 0), limits.session_ms
 
 
+class _LedAlone(NamedTuple):
+    """The time in which the last leader took records alone, as far as a replica shows it."""
+
+    since_ms: int
+    """When the replica was caught up last. If its newest record is older, nothing was written in between."""
+    alone_ms: int
+    silent_ms: int
+    """From its newest record until it was caught up."""
+
+    @classmethod
+    def of(cls, promise: Promise, times: LogTimes, caught_up: int | None) -> _LedAlone | None:
+        left, lost = promise.left_at_ms, promise.lost_at_ms
+        if caught_up is None or left is None or lost is None or times.ends_at_ms is None:
+            return None
+        since = min(max(times.ends_at_ms, caught_up), left)
+        return cls(since, max(lost - since, 0), max(caught_up - times.ends_at_ms, 0))
+
+
 def _estimate(
-    promise: Promise, times: LogTimes, caught_up: int | None, unnoticed_ms: tuple[int, int] | None
+    alone: _LedAlone, measured: Sequence[LogRate], unnoticed_ms: tuple[int, int] | None, doubt_on_end: str
 ) -> Estimate | None:
     """Return the rate before the log ends times the time in which the last leader took records alone.
 
-    The log ends when the replica was caught up last. If its newest record is older, nothing was written in between. A
-    rate is only known for as long as it was measured: in the time beyond that, it may have been half or twice as high.
+    A rate is only known for as long as it was measured: in the time beyond that, it may have been half or twice as
+    high.
     """
-    left, lost = promise.left_at_ms, promise.lost_at_ms
-    if caught_up is None or left is None or lost is None or times.ends_at_ms is None or unnoticed_ms is None:
+    if unnoticed_ms is None:
         return None
-    ended = min(max(times.ends_at_ms, caught_up), left)
-    silent_ms = max(caught_up - times.ends_at_ms, 0)
-    alone_ms = max(lost - ended, 0)
+    _since, alone_ms, silent_ms = alone
     least, most = (max(alone_ms - each, 0) for each in (unnoticed_ms[1], unnoticed_ms[0]))
-    unsure = f"; {promise.doubt}" if promise.doubt else ""
-    rates = [LogRate(each.records, each.milliseconds + silent_ms) for each in times.rates]
+    unsure = f"; {doubt_on_end}" if doubt_on_end else ""
+    rates = [LogRate(each.records, each.milliseconds + silent_ms) for each in measured]
     rates = [each for each in rates if each.milliseconds >= _SHORTEST_MS]
     if not rates:
         return _idle(silent_ms, alone_ms, f"for {(least + most) / 2000:.0f} s{unsure}")

@@ -148,6 +148,8 @@ class ReplicaPast:
     """What it lacks of the records that the silent last leader held when it was recorded."""
     assumptions: Assumptions = ()
     """What ``keeps_acks_all`` and ``lacks_seconds`` rest on."""
+    estimated_since: Moment | None = None
+    """When the time begins that ``estimate`` covers: later than ``log_ends_at`` if nothing was written in between."""
 
 
 UNKNOWN_PAST = ReplicaPast()

@@ -106,15 +106,15 @@ def _add(past: ReplicaPast, candidate: Candidate, seen: LastSeen, lost_at_ms: in
 def _refine(past: ReplicaPast, records: int, seen_at_ms: int, lost_at_ms: int | None) -> Estimate | None:
     """Return an estimate of which only the time after the recording is estimated. None if there was none.
 
-    The rate is that between the end of the candidate's log and the recording; if the recording is older than that, or
-    has nothing more than the candidate, it is that of the estimate before.
+    The rate is that between the begin of the estimate and the recording. If the recording has nothing more than the
+    candidate, it is that of the estimate before. A recording from before that says nothing of that time.
     """
-    before, ends_at_ms = past.estimate, _milliseconds(past.log_ends_at)
-    if before is None or ends_at_ms is None or lost_at_ms is None or not ends_at_ms < seen_at_ms <= lost_at_ms:
+    before, since_ms = past.estimate, _milliseconds(past.estimated_since)
+    if before is None or since_ms is None or lost_at_ms is None or not since_ms < seen_at_ms <= lost_at_ms:
         return before
-    rest = (lost_at_ms - seen_at_ms) / (lost_at_ms - ends_at_ms)
+    rest = (lost_at_ms - seen_at_ms) / (lost_at_ms - since_ms)
     after_ms = lost_at_ms - seen_at_ms
-    more = records / (seen_at_ms - ends_at_ms) * after_ms if records else before.records * rest
+    more = records / (seen_at_ms - since_ms) * after_ms if records else before.records * rest
     return Estimate(
         records + round(more),
         records + math.floor(min(before.low * rest, more)),

@@ -10,6 +10,17 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.explanation import (
+    LogRate,
+    LogTimes,
+    NoticeLimits,
+    explain_outage,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
+    MetadataHistory,
+    PartitionHistory,
+    PartitionMoment,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import (
     Estimate,
     LastSeen,
@@ -105,7 +116,7 @@ def test_the_recording_of_a_shorter_log_adds_nothing() -> None:
 )
 def test_only_the_time_after_the_recording_is_estimated(log_end: int, records: int, low: int, high: int) -> None:
     history = OutageHistory(1, None, _LOST_AT, (), (), ())
-    past = ReplicaPast(_ENDS_AT, 400, None, "", Estimate(300, 90, 300, "the rate before"))
+    past = ReplicaPast(_ENDS_AT, 400, None, "", Estimate(300, 90, 300, "the rate before"), estimated_since=_ENDS_AT)
     outage = Outage(history, {2: past})
     seen = {1: replace(SEEN, log_end_offset=log_end)}
     found = add_recordings(STATE, [CANDIDATE], [SILENT], seen, outage, retention=FOR_EVER, now_ms=NOW)
@@ -113,6 +124,33 @@ def test_only_the_time_after_the_recording_is_estimated(log_end: int, records: i
     assert estimate is not None
     assert (estimate.records, estimate.low, estimate.high) == (records, low, high)
     assert _SEEN_AT in estimate.method
+
+
+@pytest.mark.parametrize(
+    ("minutes_before", "high"),
+    [
+        pytest.param(2, 1_305, id="2 of these minutes are still to be estimated"),
+        pytest.param(10, 3_771, id="a recording from before says nothing of them"),
+    ],
+)
+def test_a_silent_producer_is_estimated_from_when_the_candidate_was_caught_up(minutes_before: float, high: int) -> None:
+    """Its log ends an hour before, and the leader was alone for 5 min and 47 s at most."""
+    lost_ms = _SEEN_AT_MS + 120_000
+    moments = (
+        PartitionMoment(lost_ms - 7_200_000, 1, (1, 2), (), (1, 2)),
+        PartitionMoment(lost_ms - 300_000, 1, (1,), (), (1, 2)),
+        PartitionMoment(lost_ms, -1, (1,), (), (1, 2)),
+    )
+    known = MetadataHistory(0, lost_ms, {STATE.topic_partition: PartitionHistory(moments)}, has_base=True)
+    times = LogTimes(100, lost_ms - 3_600_000, (LogRate(36_000, 60_000),))
+    outage = explain_outage(known, {STATE.topic_partition: {2: times}}, NoticeLimits(30_000, 9_000))[
+        STATE.topic_partition
+    ]
+    seen = {1: replace(SEEN, log_end_offset=100, seen_at_ms=lost_ms - round(minutes_before * 60_000))}
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], seen, outage, retention=FOR_EVER, now_ms=NOW)
+    estimate = found.pasts[2].estimate
+    assert estimate is not None
+    assert estimate.high == high
 
 
 _SINCE_THE_END_MS = 360_000
