@@ -23,7 +23,9 @@ from .._recorder.names import (
     SNAPSHOT,
     DamagedSnapshotError,
     RecordingError,
+    cluster_uri,
     explain_damaged,
+    explain_others,
     read_around_damaged,
     root_uri,
     scope_directory,
@@ -115,8 +117,8 @@ def find_timelines(
     recorded = find_clusters(spark, place)
     missing = [each for each in wanted.clusters if each not in recorded]
     if missing or not recorded:
-        found = f"it has those of {', '.join(recorded)}" if recorded else "it has none at all"
-        found = found if is_uri(place) or Path(place).is_dir() else "there is no such directory on this host"
+        is_there = is_uri(place) or Path(place).is_dir()
+        found = explain_others(recorded) if is_there else "there is no such directory on this host"
         raise RecordingError(f"{place} has no recordings of {', '.join(missing) or 'any cluster'}: {found}")
     timelines, notes = [], []
     for cluster_id in wanted.clusters or recorded:
@@ -145,7 +147,7 @@ def _reader(
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     root = root_uri(place)
     snapshots = [
-        f"{root}/{CLUSTER}{each.cluster_id}/{scope_directory(scope)}/{name.text}"
+        f"{cluster_uri(place, each.cluster_id)}/{scope_directory(scope)}/{name.text}"
         for each in timelines
         for name in each.names
     ]

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .._spark.failures import describe_failure, explain_failure
 from .names import (
     BROKERS,
-    CLUSTER,
     REPLICAS,
     SCOPE,
     SNAPSHOT,
@@ -32,6 +31,7 @@ from .names import (
     RecordingError,
     SnapshotName,
     cluster_uri,
+    clusters_in,
     names_in,
     root_uri,
     scope_directory,
@@ -208,7 +208,7 @@ def explained(place: str, work: Callable[[], Result]) -> Result:
 def recordings_of(spark: SparkSession, root: str, cluster_id: str, scope: str = "") -> Recordings:
     """Return the recordings below ``root``, a path or a URI, of the topics that match ``scope``.
 
-    Raises RecordingError for a cluster id that is no name of a directory.
+    Raises RecordingError for what is no cluster id.
     """
     return Recordings(spark, f"{cluster_uri(root, cluster_id)}/{scope_directory(scope)}")
 
@@ -221,5 +221,4 @@ def find_scopes(spark: SparkSession, root: str, cluster_id: str) -> list[Recordi
 
 def find_clusters(spark: SparkSession, root: str) -> list[str]:
     """Return the ids of all clusters that were recorded below ``root``, in order. Raises RecordingError."""
-    found = Recordings(spark, root_uri(root)).directories()
-    return sorted(each.removeprefix(CLUSTER) for each in found if each.startswith(CLUSTER))
+    return clusters_in(Recordings(spark, root_uri(root)).directories())

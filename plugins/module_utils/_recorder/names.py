@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
+from urllib.parse import quote, unquote
 
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError
@@ -29,7 +30,7 @@ CLUSTER, SCOPE = "cluster_id=", "scope="
 _FULL, _PART = "full", "part"
 _NAME = re.compile(rf"{SNAPSHOT}=(\d{{8}}T\d{{9}})Z-({_FULL}|{_PART})-[0-9a-f]{{6}}")
 _TIME_IN_NAME = re.compile(r"(\d{8}T\d{9})Z")
-_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CLUSTER_ID = re.compile(r"[!-~]{1,64}")
 
 
 class RecordingError(KafkaOpsError):
@@ -146,10 +147,26 @@ def root_uri(place: str) -> str:
 
 
 def cluster_uri(root: str, cluster_id: str) -> str:
-    """Return the URI of a cluster's recordings. Raises RecordingError for an id that is no name of a directory."""
+    """Return the URI of a cluster's recordings. Raises RecordingError for what is no cluster id."""
     if not _CLUSTER_ID.fullmatch(cluster_id):
-        raise RecordingError(f"the brokers returned {cluster_id!r}, which is not valid in the name of a directory")
-    return f"{root_uri(root)}/{CLUSTER}{cluster_id}"
+        raise RecordingError(f"{cluster_id!r} is no cluster id: it has 1 to 64 characters, and no spaces")
+    return f"{root_uri(root)}/{_cluster_directory(cluster_id)}"
+
+
+def _cluster_directory(cluster_id: str) -> str:
+    # Kafka takes any id, also prod/eu. Spark reads %2F in the name of a partition's directory as a slash.
+    return f"{CLUSTER}{quote(cluster_id, safe='')}"
+
+
+def clusters_in(directories: Iterable[str]) -> list[str]:
+    """Return the ids of the clusters that have these directories, in order. Other directories are left out."""
+    named = ((each, unquote(each.removeprefix(CLUSTER))) for each in directories if each.startswith(CLUSTER))
+    return sorted(name for each, name in named if _CLUSTER_ID.fullmatch(name) and each == _cluster_directory(name))
+
+
+def explain_others(clusters: Sequence[str]) -> str:
+    """Say which clusters were recorded instead."""
+    return f"it has those of {', '.join(clusters)}" if clusters else "it has none at all"
 
 
 def scope_directory(scope: str) -> str:

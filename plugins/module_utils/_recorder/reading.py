@@ -21,15 +21,16 @@ from .._model.outage import LastSeen
 from .._model.partition import TopicPartition
 from .._spark.options import is_uri
 from .names import (
-    CLUSTER,
     REPLICAS,
     SCOPE,
     DamagedSnapshotError,
     RecordingError,
     SnapshotName,
     cluster_uri,
+    clusters_in,
     explain_damaged,
     explain_later,
+    explain_others,
     read_around_damaged,
     root_uri,
     since_full,
@@ -162,9 +163,8 @@ def _read_here(root: Path, cluster_id: str, question: _Question) -> list[dict[st
 def _read_scopes(root: Path, cluster_id: str, question: _Question) -> list[dict[str, Any]]:
     cluster = Path(cluster_uri(str(root), cluster_id).removeprefix(f"{root_uri(str(root))}/"))
     if not (root / cluster).is_dir():
-        others = sorted(each.name.removeprefix(CLUSTER) for each in root.glob(f"{CLUSTER}*")) if root.is_dir() else []
-        found = f"it has those of {', '.join(others)}" if others else "it has none at all"
-        found = found if root.is_dir() else "there is no such directory on this host"
+        others = clusters_in(each.name for each in root.iterdir()) if root.is_dir() else []
+        found = explain_others(others) if root.is_dir() else "there is no such directory on this host"
         raise RecordingError(f"{root} has no recordings of cluster {cluster_id}: {found}")
     rows: list[dict[str, Any]] | None = None
     # Not by Path.glob, which takes a directory that may not be read for an empty one.
@@ -202,13 +202,16 @@ def _read_by_spark(spark: SparkSession, place: str, cluster_id: str, question: _
     from pyspark.sql import functions as f  # noqa: PLC0415 - only URIs need it
 
     from .changes import newest_rows  # noqa: PLC0415
-    from .dataset import Recordings, find_scopes  # noqa: PLC0415
+    from .dataset import Recordings, find_clusters, find_scopes  # noqa: PLC0415
 
     def read(recordings: Recordings, names: Sequence[SnapshotName]) -> pa.Table:
         chosen = recordings.replicas(names).where(f.col("topic").isin(list(question.topics)))
         rows = recordings.read(newest_rows(chosen))
         return rows.append_column("recorded_at", pa.repeat(pa.scalar(names[-1].at, _TIME), rows.num_rows))
 
+    clusters = find_clusters(spark, place)
+    if cluster_id not in clusters:
+        raise RecordingError(f"{place} has no recordings of cluster {cluster_id}: {explain_others(clusters)}")
     tables = [
         question.newest(recordings.names(), partial(read, recordings))
         for recordings in find_scopes(spark, place, cluster_id)

@@ -183,6 +183,18 @@ def test_clusters_without_recordings_are_named(spark: SparkSession, recorded: tu
         expose(spark, str(recorded[0]), "orders", _WANTED, NullProgress())
 
 
+def test_a_directory_that_is_no_clusters_does_not_hide_the_clusters(
+    spark: SparkSession, recorded: tuple[Path, Recorded], tmp_path: Path
+) -> None:
+    odd = "prod.eu/1%"
+    histories.store(recorded[1]["cluster-3"][:3], tmp_path, odd)
+    (tmp_path / "cluster_id=cluster-3 (copy)" / "scope=all").mkdir(parents=True)
+    (cluster,) = expose(spark, str(tmp_path), "", _WANTED, NullProgress()).clusters
+    assert (cluster.cluster_id, cluster.coverage.snapshots) == (odd, 3)
+    assert cluster.partitions > 0
+    assert cluster.brokers
+
+
 @pytest.mark.wide
 def test_many_rows_are_compiled_with_the_same_result(
     spark: SparkSession, recorded: tuple[Path, Recorded], exposure: Exposure

@@ -180,6 +180,6 @@ def test_a_place_that_cannot_be_written_is_named(spark: SparkSession, tmp_path: 
         recordings.write(SnapshotName.new(_T0, is_full=True), recordings.replicas([]), no_brokers(spark))
 
 
-def test_a_cluster_id_must_be_a_directory_name(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="not valid"):
-        recordings_of(spark, str(tmp_path), "../elsewhere")
+def test_a_cluster_id_must_be_readable(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="no cluster id"):
+        recordings_of(spark, str(tmp_path), "two words")

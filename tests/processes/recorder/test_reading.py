@@ -19,9 +19,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.changes import compare, newest_rows, to_store
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import recordings_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import find_clusters, recordings_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import (
     SnapshotName,
+    cluster_uri,
     root_uri,
     since_full,
 )
@@ -88,7 +89,27 @@ def test_recordings_of_another_cluster_are_not_used_and_named(spark: SparkSessio
     assert found.seen == {}
     assert found.notes == (f"{recorded} has no recordings of cluster another: it has those of cluster",)
     by_spark = find_last_seen(root_uri(str(recorded)), "another", [_ORDERS], lambda work: work(spark))
-    assert by_spark.notes == (f"{root_uri(str(recorded))} has no recordings of cluster another",)
+    assert by_spark.notes == (
+        f"{root_uri(str(recorded))} has no recordings of cluster another: it has those of cluster",
+    )
+
+
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_any_cluster_id_that_kafka_takes_is_a_directory(
+    spark: SparkSession, recorded: Path, tmp_path: Path, *, by_spark: bool
+) -> None:
+    """StorageTool formats with each of these (tried on 4.3.1)."""
+    for number, cluster_id in enumerate(("prod.eu-1", "../100%/{a,b}*")):
+        place = tmp_path / "recordings" / cluster_uri("", cluster_id).rpartition("/")[2]
+        shutil.copytree(recorded / "cluster_id=cluster", place)
+        root = str(tmp_path / "recordings")
+        found = find_last_seen(
+            root_uri(root) if by_spark else root, cluster_id, [_ORDERS], lambda work: work(spark) if by_spark else None
+        )
+        assert found.notes == ()
+        assert found.seen[_ORDERS][1].log_end_offset == 12
+        assert len(find_clusters(spark, root)) == number + 1
+        assert cluster_id in find_clusters(spark, root)
 
 
 def test_a_damaged_file_is_named(recorded: Path, tmp_path: Path) -> None:
