@@ -135,6 +135,8 @@ clusters:
     partitions: {type: int, description: How many partitions were recorded.}
     unknown_partitions: {type: int, description: Those whose state or min ISR was unknown for some time.}
     low_partitions: {type: int, description: How many were without a leader or at or below min ISR.}
+    below_partitions: {type: int, description: How many of them a snapshot saw below min ISR.}
+    offline_partitions: {type: int, description: How many of them a snapshot saw without a leader.}
     low:
       description: These partitions, worst first.
       type: list
@@ -193,8 +195,8 @@ clusters:
       contains:
         broker_id: {type: int, description: The broker.}
         log_dir: {type: str, description: The log directory.}
-        total_bytes: {type: int, description: The size of the volume. Null if unknown.}
-        usable_bytes: {type: int, description: Its free space at the end. Null if unknown.}
+        total_bytes: {type: int, description: "The size of the volume. Null if the newest snapshot does not have it."}
+        usable_bytes: {type: int, description: "Its free space. Null if the newest snapshot does not have it."}
         growth_bytes_per_day: {type: int, description: How fast the free space shrank in the period. Null if unknown.}
         growth_bytes_per_day_lately: {type: int, description: The same of the last 24 hours.}
         full_in_hours: {type: int, description: "When it is full at that rate. Null if it does not grow, or unknown."}

@@ -31,13 +31,12 @@ def blocks(result: Result) -> Iterator[Block]:
 
 def verdict(cluster: Result) -> str:
     """Say in one sentence what a person should look at first."""
-    offline = sum(each["offline_seconds"] > 0 or each["state"] == "offline" for each in cluster["low"])
-    below = sum(each["below_seconds"] > 0 or each["state"] == "below" for each in cluster["low"])
     flapping = sum(each["returns"] > 0 for each in cluster["brokers"])
     known = [each["full_in_hours"] for each in cluster["disks"] if each["full_in_hours"] is not None]
     return (
         f"Cluster {cluster['cluster_id']}: of {plural(cluster['partitions'], 'partition')}, "
-        f"{cluster['low_partitions']} were at or below min ISR ({below} below, {offline} without a leader); "
+        f"{cluster['low_partitions']} were at or below min ISR ({cluster['below_partitions']} below, "
+        f"{cluster['offline_partitions']} without a leader); "
         f"{plural(flapping, 'broker')} left and came back; "
         f"{plural(len(cluster['coverage']['gaps']), 'gap')} between snapshots"
         + (f"; the first disk is full in {_days(min(known))}" if known else "")

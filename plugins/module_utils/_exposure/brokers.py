@@ -123,23 +123,27 @@ def worst_moments(pieces: DataFrame, moments: DataFrame, values: Sequence[str]) 
     return worst.select(*BROKER, "worst.*").join(f.broadcast(at), ["cluster_id", "idx"]).drop("idx")
 
 
-def disks(looks: DataFrame) -> DataFrame:
-    """Return the newest space of each log directory, and the bytes that it lost each millisecond.
+def disks(looks: DataFrame, moments: DataFrame) -> DataFrame:
+    """Return the space of each log directory in the newest snapshot, and the bytes that it lost each millisecond.
 
-    ``looks`` has ``DISK``, ``at_ms``, ``total_bytes`` and ``usable_bytes``, which are null if unknown. The rates are
-    slopes of the least-squares line through the free space, over the whole period and over its last 24 hours. They are
-    null for fewer than two values.
+    ``looks`` has ``DISK``, ``idx``, ``at_ms``, ``total_bytes`` and ``usable_bytes``, which are null if unknown. So is
+    the space of a directory that the newest snapshot lacks: its broker is dead, or does not have it any more. The rates
+    are slopes of the least-squares line through the free space, over the whole period and over its last 24 hours. They
+    are null for fewer than two values.
     """
     known = looks.where("log_dir IS NOT NULL")
     end = known.groupBy(*DISK).agg(f.expr("max(at_ms) FILTER (WHERE usable_bytes IS NOT NULL)").alias("last_ms"))
     # Times and bytes from the end on: sums of squares of absolute ones would lose digits.
     timed = known.join(end, [*DISK]).withColumn("t", f.col("at_ms") - f.col("last_ms"))
     is_late = f"t >= -{_LATELY_MS}"
-    return timed.groupBy(*DISK).agg(
-        f.max_by("total_bytes", "at_ms").alias("total_bytes"),
-        f.max_by("usable_bytes", "at_ms").alias("usable_bytes"),
-        f.expr("count(usable_bytes)").alias("values"),
-        f.expr("max(last_ms)").alias("last_ms"),
-        f.expr("-regr_slope(double(usable_bytes), double(t))").alias("rate"),
-        f.expr(f"-regr_slope(double(usable_bytes), double(t)) FILTER (WHERE {is_late})").alias("rate_lately"),
+    newest = moments.groupBy("cluster_id").agg((f.max("idx") - 1).alias("newest"))
+    return (
+        timed.join(f.broadcast(newest), "cluster_id")
+        .groupBy(*DISK)
+        .agg(
+            f.expr("max(total_bytes) FILTER (WHERE idx = newest)").alias("total_bytes"),
+            f.expr("max(usable_bytes) FILTER (WHERE idx = newest)").alias("usable_bytes"),
+            f.expr("-regr_slope(double(usable_bytes), double(t))").alias("rate"),
+            f.expr(f"-regr_slope(double(usable_bytes), double(t)) FILTER (WHERE {is_late})").alias("rate_lately"),
+        )
     )

@@ -189,7 +189,7 @@ def _compute(
         "lags": lagging.groupBy(*BROKER).agg(f.sum("observed_ms").alias("lag_ms")),
         "most_lagging": worst_moments(lagging, moments, ["partitions"]),
         "deaths": worst_moments(deaths(states), moments, _DEATH),
-        "disks": disks(seen),
+        "disks": disks(seen, moments),
     }
     return {name: _by_cluster(frame) for name, frame in found.items()}
 
@@ -225,7 +225,7 @@ def _by_cluster(frame: DataFrame) -> dict[str, list[_Row]]:
 
 def _cluster(timeline: Timeline, rows: Mapping[str, list[_Row]]) -> ClusterRow:
     counts = next(iter(rows.get("counts", [])), {"partitions": 0, "unknown": 0})
-    low = sorted((_low(each) for each in rows.get("low", [])), key=_worst_first)
+    low = sorted(rows.get("low", []), key=_worst_first)
     one_rack = [each for each in rows.get("one_rack", []) if each["rack"] is not None]
     racks = {each["broker_id"]: each["rack"] for each in rows.get("racks", [])}
     return ClusterRow(
@@ -234,7 +234,9 @@ def _cluster(timeline: Timeline, rows: Mapping[str, list[_Row]]) -> ClusterRow:
         partitions=counts["partitions"],
         unknown_partitions=counts["unknown"],
         low_partitions=len(low),
-        low=tuple(low),
+        below_partitions=sum(each["was_below"] for each in low),
+        offline_partitions=sum(each["was_offline"] for each in low),
+        low=tuple(map(_low, low)),
         brokers=tuple(_brokers(rows, racks)),
         racks=tuple(sorted({each for each in racks.values() if each is not None})),
         one_rack_partitions=len(one_rack),
@@ -281,9 +283,12 @@ def _low(row: _Row) -> LowPartition:
     )
 
 
-def _worst_first(low: LowPartition) -> tuple[Any, ...]:
-    bad = low.offline_seconds + low.below_seconds
-    return low.is_always_low, -bad, -low.longest_seconds, -low.snapshots, low.topic, low.partition
+def _worst_first(row: _Row) -> tuple[Any, ...]:
+    was_bad = row["was_offline"] or row["was_below"]
+    # With too few replicas to be above min ISR, being at it is nothing new.
+    is_usual = not was_bad and row["min_isr"] is not None and 0 < row["replicas"] <= row["min_isr"]
+    bad_ms = row["offline_ms"] + row["below_ms"]
+    return is_usual, not was_bad, -bad_ms, -row["longest_ms"], -row["snapshots"], row["topic"], row["partition"]
 
 
 def _brokers(rows: Mapping[str, list[_Row]], racks: Mapping[int, str | None]) -> list[BrokerRow]:
@@ -319,15 +324,16 @@ def _brokers(rows: Mapping[str, list[_Row]], racks: Mapping[int, str | None]) ->
 def _disk(row: _Row) -> DiskRow:
     rates = [row["rate"], row["rate_lately"]]
     per_day = [None if each is None else round(each * _MS_OF_DAY) for each in rates]
+    usable = row["usable_bytes"]
     hours = [
-        None if usable is None or rate is None or rate <= 0 else round(usable / rate / _MS_OF_HOUR)
-        for usable, rate in ((row["usable_bytes"], each) for each in rates)
+        0 if usable == 0 else None if not usable or not rate or rate < 0 else round(usable / rate / _MS_OF_HOUR)
+        for rate in rates
     ]
     return DiskRow(
         broker_id=row["broker_id"],
         log_dir=row["log_dir"],
         total_bytes=row["total_bytes"],
-        usable_bytes=row["usable_bytes"],
+        usable_bytes=usable,
         growth_bytes_per_day=per_day[0],
         growth_bytes_per_day_lately=per_day[1],
         full_in_hours=hours[0],

@@ -30,7 +30,8 @@ def min_isr_of_partitions(states: DataFrame, moments: DataFrame) -> DataFrame:
     """Return how long each partition was at or below min ISR, without a leader, or in a state that is not known.
 
     ``longest_ms`` is of one uninterrupted stretch, with the gaps in it left out, and ``longest_at_ms`` is the time of
-    the snapshot at which it began. ``is_low`` is about the newest snapshot.
+    the snapshot at which it began. What a snapshot saw right before a gap lasted for no known time: ``was_offline`` and
+    ``was_below`` are about all snapshots.
     """
     by_time = Window.partitionBy(*PARTITION).orderBy("idx")
     leveled = states.withColumn("level", f.expr(_LEVEL)).withColumn("is_low", f.expr(_LOW))
@@ -44,19 +45,23 @@ def min_isr_of_partitions(states: DataFrame, moments: DataFrame) -> DataFrame:
         f.expr("coalesce(sum(observed_ms) FILTER (WHERE is_low), 0)").alias("low_ms"),
         f.expr("min(idx) FILTER (WHERE is_low)").alias("began"),
         f.expr("coalesce(sum(end_idx - idx) FILTER (WHERE is_low), 0)").alias("snapshots"),
+        f.expr("bool_or(level = 'offline')").alias("was_offline"),
+        f.expr("bool_or(level = 'below')").alias("was_below"),
         f.expr("max(struct(idx, level, min_isr, size(replicas) AS replicas))").alias("newest"),
     )
     worst = f.expr("max_by(began, struct(low_ms, -began)) FILTER (WHERE began IS NOT NULL)")
     sums = ("offline_ms", "below_ms", "at_ms", "unknown_ms", "snapshots")
+    once = ("was_offline", "was_below")
     found = stretches.groupBy(*PARTITION).agg(
         *(f.sum(each).alias(each) for each in sums),
+        *(f.bool_or(each).alias(each) for each in once),
         f.max("low_ms").alias("longest_ms"),
         worst.alias("began"),
         f.max("newest").alias("newest"),
     )
     began = moments.select("cluster_id", f.col("idx").alias("began"), f.col("at_ms").alias("longest_at_ms"))
     return found.join(f.broadcast(began), ["cluster_id", "began"], "left").select(
-        *PARTITION, *sums, "longest_ms", "longest_at_ms", "newest.level", "newest.min_isr", "newest.replicas"
+        *PARTITION, *sums, *once, "longest_ms", "longest_at_ms", "newest.level", "newest.min_isr", "newest.replicas"
     )
 
 

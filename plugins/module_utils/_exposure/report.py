@@ -43,7 +43,7 @@ METHODS = (
     "all other replicas that answered, and beyond the high watermark if another replica in sync answered. Log ends of "
     "different brokers were read within one look, not at one instant.",
     "Growth is the slope of the least-squares line through the free space, over the whole period and over its last "
-    "24 h. A disk is full when its free space is used up at this rate.",
+    "24 h. A disk is full when its free space of the newest snapshot is used up at this rate.",
 )
 CLEANERS_UNKNOWN = (
     "unknown: no RPC of Kafka returns what a log cleaner has left to clean. Metrics do "
@@ -101,11 +101,6 @@ class LowPartition:
     min_isr: _MinIsr | None
     replicas: Count
 
-    @property
-    def is_always_low(self) -> bool:
-        """Whether it has too few replicas to be above min ISR."""
-        return self.min_isr is not None and 0 < self.replicas <= self.min_isr
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRow:
@@ -141,10 +136,11 @@ class DiskRow:
     log_dir: str
     total_bytes: SizeBytes | None
     usable_bytes: SizeBytes | None
+    """Both by the newest snapshot: null if that does not have them."""
     growth_bytes_per_day: _PerDay | None
     growth_bytes_per_day_lately: _PerDay | None
     full_in_hours: _Hours | None
-    """Null if it does not grow, or if the space is unknown."""
+    """Null if it does not grow, or if the space is unknown. 0 if it is full."""
     full_in_hours_lately: _Hours | None
 
 
@@ -169,6 +165,10 @@ class ClusterRow:
     unknown_partitions: Count
     """Partitions whose state, or min ISR, was unknown for some time."""
     low_partitions: Count
+    below_partitions: Count
+    """Those of them that a snapshot saw below min ISR, also if it is not known for how long."""
+    offline_partitions: Count
+    """Those of them that a snapshot saw without a leader."""
     low: Annotated[tuple[LowPartition, ...], Meta(description="the partitions are a list")]
     """Worst first."""
     brokers: Annotated[tuple[BrokerRow, ...], Meta(description="the brokers are a list")]

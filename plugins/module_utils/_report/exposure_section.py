@@ -45,14 +45,19 @@ _DISK_COLUMNS = ("Broker", "Directory", "Free bytes", "Of", "Grows a day", "Full
 def build_exposure_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     """Say how many partitions were short of in-sync replicas. Returns the sentence and its tone."""
     clusters = report["clusters"]
-    low = [each for cluster in clusters for each in cluster["low"]]
-    bad = [each for each in low if each["belowSeconds"] or each["offlineSeconds"]]
-    gaps = sum(len(each["coverage"]["gaps"]) for each in clusters)
-    text = (
-        f"{plural(len(clusters), 'cluster')}: {plural(len(low), 'partition')} at or below min ISR, {len(bad):,} of "
-        f"them below it or without a leader; {plural(gaps, 'gap')} between snapshots."
+    low, below, offline, unknown = (
+        sum(each[f"{name}Partitions"] for each in clusters) for name in ("low", "below", "offline", "unknown")
     )
-    return text, "bad" if bad else "warning" if low or gaps else "good"
+    gaps = sum(len(each["coverage"]["gaps"]) for each in clusters)
+    unseen = sum(not each["coverage"]["snapshots"] for each in clusters)
+    text = (
+        f"{plural(len(clusters), 'cluster')}: {plural(low, 'partition')} at or below min ISR, {below:,} below it and "
+        f"{offline:,} without a leader; {plural(gaps, 'gap')} between snapshots"
+        + (f"; {plural(unknown, 'partition', 'were')} in an unknown state for some time" if unknown else "")
+        + (f"; {plural(unseen, 'cluster', 'have')} no snapshot in the period" if unseen else "")
+        + "."
+    )
+    return text, "bad" if below or offline else "warning" if low or gaps or unknown or unseen else "good"
 
 
 def build_exposure_sections(report: Mapping[str, Any]) -> Iterator[Section]:
