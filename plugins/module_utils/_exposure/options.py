@@ -14,7 +14,7 @@ from typing import Any
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK, read_time
-from .._spark.options import PASSWORD_IN_URI, has_password
+from .._recorder.options import read_recordings
 
 EXPOSING = (
     Arguments(
@@ -52,9 +52,8 @@ class Period:
 
 
 def read_wanted(params: Mapping[str, Any]) -> Period:
-    """Return what to report about. Raises ExposureOptionsError or TimeOptionError."""
-    if has_password(params["recordings"]):
-        raise ExposureOptionsError(f"recordings: {PASSWORD_IN_URI}")
+    """Return what to report about. Raises ExposureOptionsError, RecorderOptionsError or TimeOptionError."""
+    read_recordings(params["recordings"])
     start = read_time("from", params["from"])
     end = read_time("to", params["to"]) or datetime.now(UTC)
     if start is not None and start >= end:

@@ -67,6 +67,13 @@ def read_recorder_dir(place: str) -> str:
     return place
 
 
+def read_recordings(place: str | None) -> str | None:
+    """Return the path or URI of a dataset to read; None if none is given. Raises RecorderOptionsError."""
+    if place is not None and has_password(place):
+        raise RecorderOptionsError(f"recordings: {PASSWORD_IN_URI}")
+    return place
+
+
 def read_scope(scope: str) -> re.Pattern[str] | None:
     """Return the pattern of topic names. None is all topics. Raises RecorderOptionsError."""
     try:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._model.outage import LastSeen
 from .._model.partition import TopicPartition
+from .._model.reasons import plural
 from .._spark.options import is_uri
 from .names import (
     REPLICAS,
@@ -98,6 +99,11 @@ def find_last_seen(
         known = of_partition.get(found.broker_id)
         if known is None or known.seen_at_ms < found.seen_at_ms:
             of_partition[found.broker_id] = found
+    if unseen := sorted(wanted - seen.keys()):
+        notes.append(
+            f"the recordings in {place} have no answer of {plural(len(unseen), 'partition')}, such as {unseen[0]}: its "
+            "topic is newer, or in no recorded scope"
+        )
     return FoundRecordings(seen, tuple(notes))
 
 

@@ -26,6 +26,7 @@ from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_pa
 from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
 from .._module.run import call_all
+from .._recorder.options import read_recordings
 from .._spark.options import EngineUse
 from .engines import Engines, describe_fallback
 from .gather import Gathering, read_gathering_options
@@ -115,12 +116,13 @@ def plan_options(params: Mapping[str, Any], *, waits: bool, carries_out: bool) -
 
     Raises KafkaOpsError with every problem.
     """
-    asked, policies, how, limits, host_boots = call_all(
+    asked, policies, how, limits, host_boots, recordings = call_all(
         lambda: read_wanted(params),
         lambda: read_policy_options(params),
         lambda: read_gathering_options(params),
         lambda: read_wait_limits(params, waits=waits),
         lambda: read_host_boots(params),
+        lambda: read_recordings(params["recordings"]),
     )
     return PlanOptions(
         asked,
@@ -129,7 +131,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool, carries_out: bool) -
         limits,
         include_internal=params["include_internal_topics"],
         may_drop=params["allow_dropping_unregistered"],
-        recordings=params["recordings"],
+        recordings=recordings,
         metadata_log_dir=params["metadata_log_dir"],
         host_boots=host_boots,
         fencing_wait_ms=params["fencing_wait_ms"] if waits else 0,

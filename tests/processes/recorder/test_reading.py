@@ -81,7 +81,12 @@ def test_columns_that_another_release_did_not_record_are_unknown(recorded: Path)
 
 
 def test_other_partitions_are_left_out(recorded: Path) -> None:
-    assert find_last_seen(str(recorded), "cluster", [TopicPartition("orders", 1)], no_spark).seen == {}
+    found = find_last_seen(str(recorded), "cluster", [TopicPartition("orders", 1), _ORDERS], no_spark)
+    assert found.seen.keys() == {_ORDERS}
+    assert found.notes == (
+        f"the recordings in {recorded} have no answer of 1 partition, such as orders-1: its topic is newer, or in no "
+        "recorded scope",
+    )
 
 
 def test_recordings_of_another_cluster_are_not_used_and_named(spark: SparkSession, recorded: Path) -> None:

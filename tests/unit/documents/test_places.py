@@ -17,7 +17,10 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.trends import check_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import why_no_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.options import read_recorder_dir
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.options import (
+    read_recorder_dir,
+    read_recordings,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import check_evidence_dir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import check_destination
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import resolve_place
@@ -64,8 +67,8 @@ def test_recordings_are_not_written_to_what_spark_takes_for_a_pattern(place: str
 
 @pytest.mark.parametrize(
     "check",
-    [resolve_place, lambda place: check_evidence_dir(place, by_spark=True), read_recorder_dir],
-    ids=["salvage", "evidence", "recordings"],
+    [resolve_place, lambda place: check_evidence_dir(place, by_spark=True), read_recorder_dir, read_recordings],
+    ids=["salvage", "evidence", "recordings", "recordings to read"],
 )
 def test_a_password_in_a_uri_is_refused_and_not_shown(check: Callable[[str], object]) -> None:
     for place in ("https://u:hunter2@h/x", "s3a://key:hunter2/hunter2@bucket/x", "file://u:hunter2@h/x"):
