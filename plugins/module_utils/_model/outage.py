@@ -78,7 +78,8 @@ class LastSeen:
 class RecordedLoss:
     """Records that the last leader held when it was recorded, and that a replica lacks.
 
-    A proof, unless an application has deleted them since (DeleteRecords): no log of Kafka shows that.
+    A proof, unless an application has deleted them since (DeleteRecords), or dated them back by more than retention.ms:
+    no log of Kafka shows that.
     """
 
     broker_id: BrokerId

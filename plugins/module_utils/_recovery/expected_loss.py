@@ -143,7 +143,7 @@ def describe_recorded(recorded: RecordedLoss) -> str:
     return (
         f"when the silent last leader {recorded.broker_id} was recorded at {recorded.seen_at}, it held "
         f"{plural(recorded.records, 'record')} after the end of this log, which are lost unless an application has "
-        "deleted them since (DeleteRecords)"
+        "deleted them since (DeleteRecords), or dated them back by more than retention.ms"
     )
 
 

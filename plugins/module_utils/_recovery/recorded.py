@@ -8,9 +8,9 @@ A leader never truncates its log. If a silent replica was recorded as the leader
 offline partition is the next one, it led until the partition went offline: each other leader, and each return of this
 one, would have had an epoch of its own. So it still holds what it held then, unless its disk was damaged or replaced.
 Recordings of followers, of earlier epochs and of another topic of this name prove nothing, and a note says so. Nor do
-recordings of records that the leader may have deleted since then (``retention``). Of a topic with CreateTime, this
-takes producers not to date records back by more than ``retention.ms``. Of each other topic, it takes applications not
-to have deleted records before their time (DeleteRecords): the text of the loss says so.
+recordings of records that the leader may have deleted since then (``retention``). This takes applications not to have
+deleted records before their time (DeleteRecords), and, of a topic with CreateTime, not to have dated them back by more
+than ``retention.ms``, as a mirror of old records does: the text of the loss says so.
 """
 
 from __future__ import annotations

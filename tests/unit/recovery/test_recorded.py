@@ -61,7 +61,7 @@ def test_what_the_last_leader_held_is_lost_at_least() -> None:
     assert loss.recorded == RecordedLoss(1, _SEEN_AT, 40)
     assert (
         f"recorded at {_SEEN_AT}, it held 40 records after the end of this log, which are lost unless an application "
-        "has deleted them since (DeleteRecords)"
+        "has deleted them since (DeleteRecords), or dated them back by more than retention.ms"
     ) in election.explained
     refused = decide(STATE, [CANDIDATE], [SILENT], Policy(Strategy.AGGRESSIVE, 39), pasts=found.pasts)
     assert isinstance(refused, LeftAlone)
