@@ -17,7 +17,7 @@ from .._documents.files import why_no_directory
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK
-from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password, is_uri, parse_spark_options
+from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password, local_path, parse_spark_options
 
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 """What Spark reads as a pattern of file names: it would find no snapshot, or those of another place."""
@@ -46,14 +46,14 @@ def read_recorder_dir(place: str) -> str:
         raise RecorderOptionsError(
             f"recordings cannot be in {place}: Spark takes {found[0]} for a part of a pattern: name another place"
         )
-    if is_uri(place):
-        if has_password(place):
-            raise RecorderOptionsError(f"recordings: {PASSWORD_IN_URI}")
+    read_recordings(place)
+    local = local_path(place)
+    if local is None:
         return place
-    in_log_dir = why_no_directory(place)
+    in_log_dir = why_no_directory(local)
     if in_log_dir:
         raise RecorderOptionsError(f"recordings: {in_log_dir}")
-    path = Path(place).absolute()
+    path = Path(local).absolute()
     existing = next(each for each in (path, *path.parents) if os.path.lexists(each))
     if not existing.is_dir():
         raise RecorderOptionsError(

@@ -102,7 +102,7 @@ def find_last_seen(
     if unseen := sorted(wanted - seen.keys()):
         notes.append(
             f"the recordings in {place} have no answer of {plural(len(unseen), 'partition')}, such as {unseen[0]}: its "
-            "topic is newer, or in no recorded scope"
+            "topic is newer, hidden from the recorder, or in no recorded scope"
         )
     return FoundRecordings(seen, tuple(notes))
 

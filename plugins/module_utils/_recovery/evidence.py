@@ -27,7 +27,7 @@ from typing import Any
 from .._documents.files import state_directory, why_no_directory
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
-from .._spark.options import PASSWORD_IN_URI, has_password, is_uri
+from .._spark.options import PASSWORD_IN_URI, has_password, is_uri, local_path
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -89,13 +89,15 @@ def check_evidence_dir(place: str | None, *, by_spark: bool) -> None:
             raise EvidenceError(f"evidence_dir: {PASSWORD_IN_URI}")
         if not by_spark:
             raise EvidenceError(f"evidence_dir {place} is a URI, and only engine spark writes to one: name a directory")
+    local = local_path(place)
+    if local is None:
         return
-    existing = Path(place) if os.path.lexists(place) else Path(place).absolute().parent
+    existing = Path(local) if os.path.lexists(local) else Path(local).absolute().parent
     if not existing.is_dir():
         raise EvidenceError(f"evidence_dir {place}: {existing} is not a directory")
     if not os.access(existing, os.W_OK | os.X_OK, effective_ids=True):
         raise EvidenceError(f"evidence_dir {place}: {existing} cannot be written by uid {os.geteuid()}")
-    in_log_dir = why_no_directory(place)
+    in_log_dir = why_no_directory(local)
     if in_log_dir:
         raise EvidenceError(f"evidence_dir: {in_log_dir}")
 

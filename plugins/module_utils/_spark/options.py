@@ -24,6 +24,7 @@ _NOT_SECRET_SUFFIXES = (".file", ".path", ".enabled", ".renewal.ratio")
 
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_OF_THIS_HOST = re.compile(r"file:(?://(?:localhost)?)?(?=/[^/])")
 _PASSWORD = re.compile(r"://[^/@\s\[]*:(?!\d{1,5}[/?#])[^@\s]*@")
 """Also one with a slash in it, as keys of object stores have."""
 PASSWORD_IN_URI = (
@@ -43,6 +44,14 @@ def local_uri(path: str | Path) -> str:
     ``Path.as_uri`` encodes, and Hadoop would then use another directory: ``a%40b`` for ``a@b``.
     """
     return f"file://{Path(path).absolute()}"
+
+
+def local_path(place: str) -> str | None:
+    """Return the path on this host that a path or a ``file:`` URI names. None if it is on another file system."""
+    found = _OF_THIS_HOST.match(place)
+    if found is None:
+        return None if is_uri(place) else place
+    return place[found.end() :]
 
 
 def has_password(text: str) -> bool:

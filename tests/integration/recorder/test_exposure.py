@@ -98,5 +98,5 @@ def test_the_report_says_what_happened(cluster: Cluster, tmp_path: Path) -> None
     assert json.loads(report_file.read_text("utf-8"))["clusters"][0]["low"][0]["minIsr"] in {1, 2}
     page = tmp_path / "exposure.html"
     written = run_module("incident_report", {"files": [str(report_file)], "html": str(page)})
-    assert written["verdict"].startswith("1 cluster: 2 partitions at or below min ISR, 0 of them below it")
+    assert written["verdict"].startswith("1 cluster: 2 partitions at or below min ISR, 0 below it and 0 without")
     assert "No snapshot" in page.read_text("utf-8")

@@ -84,8 +84,8 @@ def test_other_partitions_are_left_out(recorded: Path) -> None:
     found = find_last_seen(str(recorded), "cluster", [TopicPartition("orders", 1), _ORDERS], no_spark)
     assert found.seen.keys() == {_ORDERS}
     assert found.notes == (
-        f"the recordings in {recorded} have no answer of 1 partition, such as orders-1: its topic is newer, or in no "
-        "recorded scope",
+        f"the recordings in {recorded} have no answer of 1 partition, such as orders-1: its topic is newer, hidden "
+        "from the recorder, or in no recorded scope",
     )
 
 

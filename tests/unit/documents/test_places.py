@@ -92,3 +92,16 @@ def test_it_is_refused_before_anything_is_done(log_dir: Path, check: Callable[[s
     with pytest.raises(KafkaOpsError, match="a broker does not start"):
         check(str(log_dir / "saved"))
     assert [each.name for each in log_dir.iterdir()] == ["meta.properties"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [lambda place: check_evidence_dir(place, by_spark=True), read_recorder_dir],
+    ids=["evidence", "recordings"],
+)
+@pytest.mark.parametrize("scheme", ["file:", "file://", "file://localhost"])
+def test_a_uri_of_this_host_is_a_path_too(log_dir: Path, check: Callable[[str], object], scheme: str) -> None:
+    with pytest.raises(KafkaOpsError, match="a broker does not start"):
+        check(f"{scheme}{log_dir}/saved")
+    check(f"{scheme}{log_dir.with_name('saved')}")
+    check(f"hdfs://namenode{log_dir}/saved")
