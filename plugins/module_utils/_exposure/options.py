@@ -53,7 +53,7 @@ class Period:
 
 def read_wanted(params: Mapping[str, Any]) -> Period:
     """Return what to report about. Raises ExposureOptionsError, RecorderOptionsError or TimeOptionError."""
-    read_recordings(params["recordings"])
+    read_recordings(params["recordings"], by_spark=True)
     start = read_time("from", params["from"])
     end = read_time("to", params["to"]) or datetime.now(UTC)
     if start is not None and start >= end:

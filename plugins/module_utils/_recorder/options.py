@@ -17,7 +17,7 @@ from .._documents.files import why_no_directory
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK
-from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password, local_path, parse_spark_options
+from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password, is_uri, local_path, parse_spark_options
 
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 """What Spark reads as a pattern of file names: it would find no snapshot, or those of another place."""
@@ -42,11 +42,7 @@ class RecorderOptionsError(KafkaOpsError):
 
 def read_recorder_dir(place: str) -> str:
     """Return the path or URI of the dataset, which need not exist. Raises RecorderOptionsError."""
-    if found := _PATTERN.search(place):
-        raise RecorderOptionsError(
-            f"recordings cannot be in {place}: Spark takes {found[0]} for a part of a pattern: name another place"
-        )
-    read_recordings(place)
+    read_recordings(place, by_spark=True)
     local = local_path(place)
     if local is None:
         return place
@@ -67,10 +63,14 @@ def read_recorder_dir(place: str) -> str:
     return place
 
 
-def read_recordings(place: str | None) -> str | None:
-    """Return the path or URI of a dataset to read; None if none is given. Raises RecorderOptionsError."""
-    if place is not None and has_password(place):
+def read_recordings(place: str, *, by_spark: bool = False) -> str:
+    """Return the path or URI of a dataset. ``by_spark``: Spark reads also a path. Raises RecorderOptionsError."""
+    if has_password(place):
         raise RecorderOptionsError(f"recordings: {PASSWORD_IN_URI}")
+    if (by_spark or is_uri(place)) and (found := _PATTERN.search(place)):
+        raise RecorderOptionsError(
+            f"recordings cannot be in {place}: Spark takes {found[0]} for a part of a pattern: name another place"
+        )
     return place
 
 

@@ -122,7 +122,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool, carries_out: bool) -
         lambda: read_gathering_options(params),
         lambda: read_wait_limits(params, waits=waits),
         lambda: read_host_boots(params),
-        lambda: read_recordings(params["recordings"]),
+        lambda: None if params["recordings"] is None else read_recordings(params["recordings"]),
     )
     return PlanOptions(
         asked,
