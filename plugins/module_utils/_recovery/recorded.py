@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .._model.outage import UNKNOWN_PAST, Estimate, LastSeen, Outage, RecordedLoss, ReplicaPast, utc_text
-from .._model.partition import PartitionState
+from .._model.partition import NO_LEADER, PartitionState
 from .._model.reasons import plural
 from .._model.retention import Retention, why_deleted
 from .candidate import Candidate, SilentReplica
@@ -84,7 +84,8 @@ def _why_no_proof(state: PartitionState, seen: LastSeen, outage: Outage | None) 
     if seen.topic_id != state.topic_id:
         return "the topic was created again since"
     if seen.leader_id != seen.broker_id:
-        return f"broker {seen.leader_id} led then, and a follower truncates its log"
+        leader = "no broker" if seen.leader_id == NO_LEADER else f"broker {seen.leader_id}"
+        return f"{leader} led then, and a follower truncates its log"
     if seen.leader_epoch != seen.known_epoch:
         return "it did not know its leadership yet"
     if state.leader_epoch != seen.leader_epoch + 1:

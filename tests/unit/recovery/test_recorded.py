@@ -81,6 +81,7 @@ def test_a_leader_that_answers_again_says_itself_what_it_holds() -> None:
     [
         (replace(SEEN, topic_id="older"), "created again"),
         (replace(SEEN, leader_id=2), "broker 2 led then"),
+        (replace(SEEN, leader_id=-1), "no broker led then, and a follower truncates its log"),
         (replace(SEEN, known_epoch=3), "did not know its leadership"),
         (replace(SEEN, leader_epoch=3, known_epoch=3), "the leader epoch was 3 then and is 5 now"),
     ],
