@@ -38,7 +38,7 @@ def test_what_changed_its_size_and_what_expired() -> None:
 
 def test_silent_brokers_and_their_replicas_are_no_zeros() -> None:
     text = printed(missing={"not_authorized": 6_000}, silent_brokers={"7": "SASL was refused"})
-    assert "; 6,000 replicas gave no answer." in text
+    assert "; of all replicas, 6,000 gave no answer." in text
     assert "594,000" in text
     assert "not authorized" in text
     assert "7       SASL was refused" in text
@@ -46,5 +46,5 @@ def test_silent_brokers_and_their_replicas_are_no_zeros() -> None:
 
 def test_check_mode_has_no_size() -> None:
     text = printed(is_full=True, size_bytes=None, stored_rows=600_000)
-    assert text.startswith("Would store all 600,000 replicas of cluster c1.")
+    assert text.startswith("Would store a full snapshot: 600,000 replicas of cluster c1.")
     assert "not written" in text
