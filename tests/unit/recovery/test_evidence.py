@@ -13,7 +13,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
@@ -27,10 +26,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
     read_evidence,
     write_evidence,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.make_plan import make_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery, store_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName, EngineOptions
 from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.fakes.brokers import a_log, a_partition
 from unit.recovery.test_ranking import to_table
@@ -69,19 +69,15 @@ def test_a_plan_is_returned_if_its_report_cannot_be_written(
     assert sum(results["summary"].values()) == len(evidence.partitions)
 
 
-def test_a_plan_from_evidence_warns_if_spark_did_not_rank(
-    evidence: Evidence, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_plan_from_evidence_says_that_spark_did_not_rank(
+    evidence: Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    warnings: list[str] = []
-    # In a process that has imported the controller's part of Ansible, a warning is printed, and not returned.
-    monkeypatch.setattr(AnsibleModule, "warn", lambda _module, text: warnings.append(text))
-    arguments = {"evidence": str(write_evidence(evidence, tmp_path / "evidence")), "_ansible_remote_tmp": str(tmp_path)}
-    with patch_module_args(arguments), pytest.raises(SystemExit):
-        leader_candidate_info.main()
-    results = json.loads(capsys.readouterr().out)
-    assert results["engine"]["name"] == "process"
-    assert f"the module worked without Spark: {results['engine']['reason']}" in warnings
+    defaults = {name: each.get("default") for name, each in leader_candidate_info.ARGUMENTS.argument_spec.items()}
+    planned = make_plan(defaults | {"evidence": str(write_evidence(evidence, tmp_path / "evidence"))})
+    assert planned.engine is not None
+    assert planned.engine.name is EngineName.PROCESS
+    assert planned.notes == (f"the module worked without Spark: {planned.engine.reason}",)
 
 
 def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:

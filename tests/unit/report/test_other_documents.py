@@ -107,7 +107,7 @@ def test_a_survey_with_a_wrong_value_is_refused(tmp_path: Path) -> None:
 def test_evidence(tmp_path: Path) -> None:
     lineage = [{"epoch": 0, "end_offset": 100}, {"epoch": 2, "end_offset": 110}]
     rows = [
-        a_row(1, cause="unreachable", error=outages.ERROR),
+        a_row(1, cause="unreachable", error=outages.ERROR, lineage=[]),
         a_row(
             2, log_start_offset=0, log_end_offset=105, last_written_epoch=0, lineage=[{"epoch": 0, "end_offset": 105}]
         ),

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -116,18 +115,6 @@ def test_archive_in_a_read_only_directory_is_used_and_none_is_recorded(cache: Pa
     file.write_bytes(WHOLE)
     with read_only(cache):
         assert class_archive(JAVA, jars, FLAGS).flags == (f"-XX:SharedArchiveFile={file}",)
-
-
-def test_archive_on_a_read_only_file_system_is_used(cache: Path, jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container with --read-only: its image holds the archive, and takes no new time of a file."""
-
-    def refuse(_path: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    file = recorded_file(jars)
-    file.write_bytes(WHOLE)
-    monkeypatch.setattr(os, "utime", refuse)
-    assert class_archive(JAVA, jars, FLAGS).flags == (f"-XX:SharedArchiveFile={file}",)
 
 
 def test_no_archive_is_used_without_a_cache(jars: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
