@@ -52,7 +52,9 @@ def verdict(result: Result) -> str:
     """Say in one sentence what was recorded."""
     done = "Would store" if result["size_bytes"] is None else "Stored"
     replicas = plural(result["replicas"], "replica")
-    what = f"a full snapshot: {replicas}" if result["is_full"] else f"{result['stored_rows']:,} changed ones of {replicas}"
+    what = (
+        f"a full snapshot: {replicas}" if result["is_full"] else f"{result['stored_rows']:,} changed ones of {replicas}"
+    )
     unanswered = sum(result["missing"].values())
     silent = f"; of all replicas, {unanswered:,} gave no answer" if unanswered else ""
     return f"{done} {what} of cluster {result['cluster_id']}{silent}."
