@@ -14,7 +14,7 @@ cancellation stops it, and the controller refuses that without an ISR (tried on 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
@@ -25,21 +25,12 @@ from .._model.partition import NO_LEADER, PartitionState, TopicPartition, groupe
 from .._model.reason import say
 from .._model.run import looks
 from .journal import Journal
-from .orders import OrderRequest, read_states, set_orders
+from .orders import OrderRequest, set_orders
 from .record import Leftover, OrderChange, OrderLeftover, Undoing, partition_subject
 from .sender import Writer
 
 _TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 _PAUSE_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _RunningReassignments:
-    """The partitions of some changes that are being reassigned."""
-
-    by_others: frozenset[TopicPartition]
-    known: frozenset[TopicPartition]
-    """The controller only removes the brokers that the change dropped, or the change was made during this one."""
 
 
 def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
@@ -49,12 +40,11 @@ def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChan
 
     Raises CallError.
     """
-    partitions = [each.topic_partition for each in changes]
-    if not partitions:
+    if not changes:
         return []
-    theirs = _running_reassignments(kafka, changes).by_others
-    states = kafka.read_partition_states(partitions).states
-    return [each for each in changes if each.topic_partition not in theirs and _is_offline(each, states)]
+    running = _find_running(kafka, changes)
+    states = kafka.read_partition_states([each.topic_partition for each in changes]).states
+    return [each for each in changes if running.get(each.topic_partition, True) and _is_offline(each, states)]
 
 
 def _is_offline(change: OrderChange, states: Mapping[TopicPartition, PartitionState]) -> bool:
@@ -64,15 +54,18 @@ def _is_offline(change: OrderChange, states: Mapping[TopicPartition, PartitionSt
     return state.is_offline and (state.replicas == change.original or change.is_set(state.replicas))
 
 
-def _running_reassignments(kafka: Kafka, changes: Collection[OrderChange]) -> _RunningReassignments:
-    """Ask the controller which partitions are being reassigned.
+def _find_running(kafka: Kafka, changes: Iterable[OrderChange]) -> dict[TopicPartition, bool]:
+    """Ask the controller which partitions are being reassigned. False means by another party.
+
+    True means that it only removes the brokers that the change dropped, or that the change was made during this one.
 
     Raises CallError.
     """
-    running = kafka.running_reassignments([each.topic_partition for each in changes])
     by_partition = {each.topic_partition: each for each in changes}
-    known = frozenset(each for each, how in running.items() if by_partition[each].is_same_reassignment(how))
-    return _RunningReassignments(frozenset(running) - known, known)
+    return {
+        each: how.is_expected(by_partition[each].reassignment, by_partition[each].dropped)
+        for each, how in kafka.running_reassignments([*by_partition]).items()
+    }
 
 
 def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
@@ -80,13 +73,15 @@ def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[Or
 
     Raises CallError.
     """
+    if not changes:
+        return ()
     # The reassignments come first: then a removal that ends between the two reads is seen as ended.
-    running = _running_reassignments(kafka, changes)
+    running = _find_running(kafka, changes)
     metadata = kafka.read_partition_states([each.topic_partition for each in changes])
     return tuple(
         Leftover(each, Undoing.FAILED, metadata.why_hidden(each.topic))
         if each.topic in metadata.hidden
-        else _preview(each, metadata.states.get(each.topic_partition), running)
+        else _preview(each, metadata.states.get(each.topic_partition), running.get(each.topic_partition))
         for each in changes
     )
 
@@ -107,7 +102,7 @@ def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Orde
             break
     complete = [each.change for each in found if each.undoing in _TO_REQUEST and not each.change.dropped_for_good]
     dropping = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped_for_good]
-    states = read_states(writer.kafka, [each.topic_partition for each in dropping]) if dropping else {}
+    states = writer.kafka.read_partition_states([each.topic_partition for each in dropping]).states if dropping else {}
     failures = set_orders(
         writer,
         {
@@ -203,18 +198,18 @@ def end_in_journal(journal: Journal, results: Iterable[OrderLeftover]) -> None:
         journal.end(changes, undoing.value)
 
 
-def _preview(change: OrderChange, state: PartitionState | None, running: _RunningReassignments) -> OrderLeftover:
+def _preview(change: OrderChange, state: PartitionState | None, is_known: bool | None) -> OrderLeftover:
+    """Judge a partition. ``is_known`` is None unless it is being reassigned, and False if by another party."""
     if state is None:
         return Leftover(change, Undoing.GONE, "the partition does not exist any more")
     if state.topic_id != change.topic_id:
         return Leftover(change, Undoing.GONE, f"the topic was re-created (id {state.topic_id})")
-    is_running = change.topic_partition in running.known
     replicas, original = list(state.replicas), f"the original order is {list(change.original)}"
     if state.replicas not in change.possible_orders:
         return Leftover(change, Undoing.CONFLICT, f"its replicas are {replicas}, set by another party; {original}")
-    if change.topic_partition in running.by_others:
+    if is_known is False:
         return Leftover(change, Undoing.CONFLICT, f"another party is reassigning it; {original}")
-    if not is_running and _was_canceled(change, state):
+    if not is_known and _was_canceled(change, state):
         what = "the reassignment" if change.reassignment else "the removal of the dropped brokers"
         canceled = f"its replicas are {replicas}: another party canceled {what}"
         return Leftover(change, Undoing.CONFLICT, f"{canceled}; {original}")
@@ -227,7 +222,7 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
             f"the restored order {list(change.without_dropped)} would make the controller elect broker {leader}, "
             f"whatever it holds: elect a leader yourself, or stop broker {leader}. The next run restores the order",
         )
-    if state.replicas == change.original and (change.reassignment or not is_running):
+    if state.replicas == change.original and (change.reassignment or not is_known):
         if change.reassignment:
             return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_restored_text(change)}")
         return Leftover(replace(change, dropped=()), Undoing.ALREADY_BACK, "its order is the original one")

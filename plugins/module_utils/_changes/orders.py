@@ -6,50 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from .._kafka.errors import CallError
-from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, Reassignment, TopicPartition, in_batches
 from .._model.run import looks
 from .record import partition_subject
 from .sender import NEW_TOPIC_S, Seen, Writer, until_seen
-
-States = Mapping[TopicPartition, PartitionState]
-
-
-def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
-    """Return the present states of partitions. Those that do not exist are left out.
-
-    Raises NoBrokerAnswersError or BrokerCallError.
-    """
-    return kafka.read_partition_states(partitions).states
-
-
-def wait_for_states(
-    writer: Writer, partitions: Collection[TopicPartition], is_done: Callable[[PartitionState], bool]
-) -> dict[TopicPartition, PartitionState]:
-    """Read partitions until all are done or the verify timeout has passed, and return their last states.
-
-    A failed read is tried again. The result is empty if no read succeeded.
-    """
-    seen: dict[TopicPartition, PartitionState] = {}
-    for _look in looks(writer.kafka.clock, writer.verify_timeout_s):
-        with suppress(CallError):
-            seen = read_states(writer.kafka, partitions)
-            if all(each in seen and is_done(seen[each]) for each in partitions):
-                break
-    return seen
-
-
-def read_with_retries(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:
-    """Read partitions. A failed read is tried again until the verify timeout has passed."""
-    return wait_for_states(writer, partitions, lambda _state: True) if partitions else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +43,6 @@ class OrderRequest:
     def may_change_number(self) -> bool:
         """Whether the request may name more or fewer replicas than the partition has, or is to have."""
         return bool(self.dropped) or self.reassignment is not None
-
-    def is_expected(self, running: Reassignment) -> bool:
-        """Return whether a running reassignment is the one that was running before, or the removal of ``dropped``."""
-        return running.is_expected(self.reassignment, self.dropped)
 
     def look_at(self, state: PartitionState) -> Seen:
         """Judge a state of the partition."""
@@ -131,6 +95,11 @@ def _set_batch(
     def look(partitions: Sequence[TopicPartition], *, is_repeated: bool) -> dict[TopicPartition, Seen]:
         # The controller does not refuse an order of the earlier replicas: a repeated request would undo a reassignment.
         running = kafka.running_reassignments(partitions) if is_repeated else {}
+        theirs = {
+            each
+            for each, how in running.items()
+            if not how.is_expected(orders[each].reassignment, orders[each].dropped)
+        }
         metadata = kafka.read_partition_states(partitions)
         found = {each.topic_partition: orders[each.topic_partition].look_at(each) for each in metadata.states.values()}
         recreated.update(each for each, state in metadata.states.items() if state.topic_id != orders[each].topic_id)
@@ -139,10 +108,8 @@ def _set_batch(
                 found[each] = Seen(False, metadata.why_hidden(each.topic), is_final=True)
             elif each not in found:
                 found[each] = Seen(False, "the partition does not exist any more", is_final=True)
-            elif each in running and not found[each].is_seen:
-                how = running[each]
-                if not orders[each].is_expected(how):
-                    found[each] = Seen(False, "another party is reassigning it", is_final=True)
+            elif each in theirs and not found[each].is_seen:
+                found[each] = Seen(False, "another party is reassigning it", is_final=True)
         return found
 
     failures = {
@@ -175,7 +142,7 @@ def undo_on_new_topics(writer: Writer, replicas: Mapping[TopicPartition, tuple[i
     for _look in looks(writer.kafka.clock, NEW_TOPIC_S) if waiting else ():
         with suppress(CallError):
             running = writer.kafka.running_reassignments(waiting)
-            states = read_states(writer.kafka, waiting)
+            states = writer.kafka.read_partition_states(waiting).states
             for partition, state in states.items():
                 requested, how = replicas[partition], running.get(partition)
                 is_ours = how is not None and {*state.replicas} - {*how.removing} == {*requested}

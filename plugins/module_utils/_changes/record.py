@@ -101,10 +101,6 @@ class OrderChange(OfPartition):
             return orders
         return (*orders, tuple(each for each in self.changed if each not in self.removing))
 
-    def is_same_reassignment(self, running: Reassignment) -> bool:
-        """Return whether the running reassignment is a removal by this change, or the one that it found."""
-        return running.is_expected(self.reassignment, self.dropped)
-
     @property
     def requested_order(self) -> tuple[int, ...]:
         """The order that the request names: ``changed`` without the dropped brokers."""

@@ -110,24 +110,12 @@ class ReplicaSets:
         except CallError:
             return False
 
-    def restore_order(self, change: ReplicaChange) -> tuple[Undoing, str]:
-        """Restore the order of a partition whose replica was not dropped."""
-        undoing, reason = preview_replica_undo(self.writer.kafka, change, _judge_order)
-        if undoing is not Undoing.WOULD_RESTORE:
-            return undoing, reason
-        if problem := self._set_order(change, change.original):
-            return (
-                Undoing.FAILED,
-                f"its order {list(change.original)} is not restored, and the change stays in the journal: {problem}",
-            )
-        self.restore_leadership(change)
-        return Undoing.RESTORED, f"its replicas are {list(change.original)}, the original order"
-
     def move_leadership(self, change: ReplicaChange, order: tuple[int, ...], leader: int) -> None:
         """Set an order and request a preferred election of its first replica. Raises StepError."""
         partition = change.topic_partition
-        if problem := self._set_order(change, order):
-            raise StepError(f"broker {leader} could not be put first in the replica order: {problem}")
+        request = OrderRequest(change.topic_id, order, (change.original, change.source_first))
+        if failures := set_orders(self.writer, {partition: request}):
+            raise StepError(f"broker {leader} could not be put first in the replica order: {failures[partition]}")
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
             answers = self.writer.kafka.elect(address, PREFERRED, partitions)
@@ -139,12 +127,6 @@ class ReplicaSets:
 
         for unseen in until_seen(self.writer, [partition], send, look, name=partition_subject).values():
             raise StepError(f"broker {leader} does not lead it after a preferred election: {unseen.reason}")
-
-    def _set_order(self, change: ReplicaChange, order: tuple[int, ...]) -> str | None:
-        """Set an order of all replicas, and return why it is not seen; None if it is."""
-        partition = change.topic_partition
-        request = OrderRequest(change.topic_id, order, _complete_orders(change))
-        return set_orders(self.writer, {partition: request}).get(partition)
 
     def restore_leadership(self, change: ReplicaChange) -> None:
         """Let the replica lead again if it was the preferred leader before.
@@ -275,9 +257,6 @@ class ReplicaSets:
             self.writer.kafka.clock.sleep(_LOOK_EVERY_S)
 
 
-Judge = Callable[[ReplicaChange, PartitionState, bool], tuple[Undoing, str]]
-
-
 def _judge_replica(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:
     """Judge a partition whose replica may have been dropped. Only orders that its run can have set are undone."""
     if state.replicas == change.original and not is_running and change.broker_id in state.isr:
@@ -294,19 +273,7 @@ def _orders_while_dropped(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
     return change.without_replica, (*change.without_replica, change.broker_id)
 
 
-def _complete_orders(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
-    """Return the orders with all replicas that a run sets before the drop and after it."""
-    return change.original, change.source_first
-
-
-def _judge_order(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:
-    """Judge a partition whose replica was not dropped. Another order or a reassignment is of another party."""
-    if is_running or state.replicas not in _complete_orders(change):
-        return Undoing.CONFLICT, f"its replicas are {list(state.replicas)}, set by another party, and stay"
-    return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
-
-
-def preview_replica_undo(kafka: Kafka, change: ReplicaChange, judge: Judge = _judge_replica) -> tuple[Undoing, str]:
+def preview_replica_undo(kafka: Kafka, change: ReplicaChange) -> tuple[Undoing, str]:
     """Return what an undo of a change would do, and why. Writes nothing."""
     try:
         state = kafka.read_partition_state(change.topic_partition)
@@ -317,4 +284,4 @@ def preview_replica_undo(kafka: Kafka, change: ReplicaChange, judge: Judge = _ju
         return Undoing.GONE, "the partition does not exist any more"
     if state.topic_id != change.topic_id:
         return Undoing.GONE, f"the topic was re-created (id {state.topic_id})"
-    return judge(change, state, is_running)
+    return _judge_replica(change, state, is_running)

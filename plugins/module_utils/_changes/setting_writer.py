@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from .._kafka import error_codes
 from .._kafka.configs import BROKER, TOPIC
@@ -22,7 +21,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .record import NOT_RESTORED, PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
+from .record import PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
 from .sender import Seen, Writer, undo_when_shown, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
@@ -75,12 +74,6 @@ class SettingWriter:
         address = None if change.kind == _TOPIC else self._broker_address(change)
         return self.kafka.read_configs(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
 
-    def read_settings(self, broker_id: int, names: Sequence[str]) -> dict[str, Setting]:
-        """Return these settings of a broker, with their sources. Raises SettingError or CallError."""
-        if broker_id not in self.living:
-            raise BrokerDownError(f"broker {broker_id} does not answer")
-        return self.kafka.read_configs(self.living[broker_id], BROKER, str(broker_id), names)
-
     def read_topic_id(self, topic: str) -> str:
         """Return the id of a topic; empty if there is no such topic.
 
@@ -105,7 +98,7 @@ class SettingWriter:
             if change.topic_id and (found := self.read_topic_id(change.resource)) != change.topic_id:
                 return {change: Seen(False, _recreated(found), is_final=True)}
             current = self.read_configs(change)
-            return {change: Seen(same_value(current, value), f"its value is {_text_of(current)}")}
+            return {change: Seen(same_value(current, value), f"its value is {text_of(current)}")}
 
         unseen = until_seen(
             replace(self.writer, addresses=addresses),
@@ -117,7 +110,7 @@ class SettingWriter:
         ).get(change)
         if unseen is None:
             return
-        problem = f"{change} could not be set to {_text_of(value)}: {unseen.reason}"
+        problem = f"{change} could not be set to {text_of(value)}: {unseen.reason}"
         if unseen.may_be_made and value is not None:
             late = replace(change, changed=value)
             problem += undo_when_shown(self.kafka, lambda: self.remove_late_value(late)) if change.topic_id else ""
@@ -138,45 +131,18 @@ class SettingWriter:
             return f"; whether it has {change.name}={change.changed} from us is unknown: {error}"
         return f"; {change.name}={change.changed}, which we had requested, was removed from it"
 
-    def write_edits(self, broker_id: int, edits: Mapping[str, str | None]) -> str:
-        """Set a broker's own settings permanently, all or none, and return why they are not set; empty if they are."""
-        address, broker = self.living.get(broker_id), str(broker_id)
-        if address is None:
-            return "the broker does not answer"
-
-        def send(to: Address, names: Sequence[str]) -> Mapping[str, None]:
-            self.kafka.write_configs(to, BROKER, broker, {each: edits[each] for each in names})
-            return dict.fromkeys(names)
-
-        def look(names: Sequence[str]) -> Mapping[str, Seen]:
-            found = self.kafka.read_configs(address, BROKER, broker, names)
-            values = {each: own_value(found, each) for each in names}
-            return {
-                each: Seen(same_value(edits[each], value), f"{each} is {_text_of(value)}")
-                for each, value in values.items()
-            }
-
-        writer = replace(self.writer, addresses=[address])
-        unseen = until_seen(writer, [*edits], send, look, name=partial("{}/{}/{}".format, "broker", broker))
-        return "; ".join(dict.fromkeys(each.reason for each in unseen.values()))
-
     def _broker_address(self, change: SettingChange) -> Address:
         address = self.living.get(int(change.resource))
         if address is None:
             raise BrokerDownError(
                 f"broker {change.resource} does not answer, so its {change.name} cannot be read or written. Its "
-                f"original value: {_text_of(change.original)}. Start the broker, and run again"
+                f"original value: {text_of(change.original)}. Start the broker, and run again"
             )
         return address
 
 
 def _recreated(topic_id: str) -> str:
     return f"the topic was re-created (id {topic_id})" if topic_id else "the topic does not exist any more"
-
-
-def own_value(settings: Mapping[str, Setting], name: str) -> str | None:
-    """Return the resource's own value of a setting; None if it has none."""
-    return settings[name].own if name in settings else None
 
 
 def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChange) -> tuple[Undoing, str]:
@@ -195,7 +161,7 @@ def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChan
         except SettingError as error:
             return Undoing.FAILED, str(error)
     if undoing is Undoing.WOULD_RESTORE:
-        undoing, reason = Undoing.RESTORED, f"back to {_text_of(change.original)}"
+        undoing, reason = Undoing.RESTORED, f"back to {text_of(change.original)}"
     if undoing is Undoing.GONE:
         reason += writer.remove_late_value(change)
     if undoing not in PENDING:
@@ -244,22 +210,13 @@ def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[
     except (CallError, SettingError) as error:
         return Undoing.FAILED, str(error)
     if same_value(current, change.original):
-        return Undoing.ALREADY_BACK, f"its value is the original one: {_text_of(change.original)}"
+        return Undoing.ALREADY_BACK, f"its value is the original one: {text_of(change.original)}"
     if same_value(current, change.changed):
-        return Undoing.WOULD_RESTORE, f"a run left {change.changed}: back to {_text_of(change.original)}"
+        return Undoing.WOULD_RESTORE, f"a run left {change.changed}: back to {text_of(change.original)}"
     return (
         Undoing.CONFLICT,
-        f"its value is {_text_of(current)}, set by another party; the original value was {_text_of(change.original)}",
+        f"its value is {text_of(current)}, set by another party; the original value was {text_of(change.original)}",
     )
-
-
-def change_and_restore(writer: SettingWriter, journal: Journal, change: SettingChange) -> str:
-    """Make a change and undo it at once. Return why it is not undone; empty if it is.
-
-    Raises SettingError if it cannot be made, or JournalError before anything was changed.
-    """
-    undoing, reason = restore_setting(writer, journal, begin_change(writer, journal, change))
-    return reason if undoing in NOT_RESTORED else ""
 
 
 def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange) -> SettingChange:
@@ -281,5 +238,6 @@ def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange)
     return change
 
 
-def _text_of(value: str | None) -> str:
+def text_of(value: str | None) -> str:
+    """Return the value of a setting for a message."""
     return "not set" if value is None else value

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from .._changes.record import ReplicaChange, Undoing
+from .._changes.order_rollback import restore_orders_with_retries
+from .._changes.record import OrderChange, ReplicaChange, Undoing
 from .._changes.replica_sets import ReplicaSets, StepError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -109,10 +110,15 @@ class ReplicaMaker(ReplicaSets):
 
     def _not_dropped(self, change: ReplicaChange, error: KafkaOpsError) -> KafkaOpsError:
         """Restore the order of a replica that was not dropped, and return the error to raise."""
-        undoing, reason = self.restore_order(change)
+        order = OrderChange(change.topic, change.partition, change.topic_id, change.original, change.source_first)
+        (restored,) = restore_orders_with_retries(self.writer, [order])
+        undoing, reason = restored.undoing, restored.reason
+        if undoing in (Undoing.RESTORED, Undoing.ALREADY_BACK):
+            self.restore_leadership(change)
         self.end_in_journal(change, undoing, reason)
         problem = f"{error}; {undoing.value}: {reason}"
-        is_as_before = isinstance(error, UnsafeError) and undoing in (Undoing.RESTORED, Undoing.GONE)
+        as_before = (Undoing.RESTORED, Undoing.ALREADY_BACK, Undoing.GONE)
+        is_as_before = isinstance(error, UnsafeError) and undoing in as_before
         return UnsafeError(problem) if is_as_before else StepError(problem)
 
     def _move_leadership_away(self, change: ReplicaChange) -> None:

@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from .._changes.journal import Journal
-from .._changes.record import SettingChange
-from .._changes.setting_writer import SettingError, SettingWriter, change_and_restore
+from .._changes.record import NOT_RESTORED, SettingChange
+from .._changes.sender import Seen, until_seen
+from .._changes.setting_writer import SettingError, SettingWriter, begin_change, restore_setting, text_of
+from .._kafka.configs import BROKER
 from .._kafka.errors import CallError
+from .._kafka.settings import Address
 from .._model.run import Progress
-from .._model.setting import RestartStatus, Setting
+from .._model.setting import RestartStatus, Setting, same_value
 from .diagnosis import HEALTHY_CASES, Case, Diagnosis, Thresholds, diagnose
 from .facts import CleanerFacts, CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
@@ -108,10 +111,11 @@ class Restarter:
         change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
         restarted_at = self.writer.kafka.clock.monotonic()
         try:
-            problem = change_and_restore(self.writer, self.journal, change)
+            begun = begin_change(self.writer, self.journal, change)
+            undoing, problem = restore_setting(self.writer, self.journal, begun)
         except SettingError as error:
             return result(RestartStatus.FAILED, str(error))
-        if problem:
+        if undoing in NOT_RESTORED:
             return result(RestartStatus.FAILED, f"{change}: {problem}")
         if cleaner.facts.metrics is None or self.read_metrics is None or cleaner.facts.host is None:
             reason = f"{changed}; the value and the source of {edit.name} are restored"
@@ -126,7 +130,10 @@ class Restarter:
         """
         if self.journal is None:
             return cleaner.facts.settings
-        return self.writer.read_settings(cleaner.broker_id, [*cleaner.facts.settings])
+        if cleaner.broker_id not in self.writer.living:
+            raise SettingError(f"broker {cleaner.broker_id} does not answer")
+        address = self.writer.living[cleaner.broker_id]
+        return self.writer.kafka.read_configs(address, BROKER, str(cleaner.broker_id), [*cleaner.facts.settings])
 
     def _verify(
         self,
@@ -215,10 +222,32 @@ def _change_broker(broker_id: int, edits: tuple[Edit, ...], writer: SettingWrite
     requested = ", ".join(map(_edit_text, edits))
     if check_mode:
         return RestartOutcome(broker_id, RestartStatus.WOULD_CHANGE, requested, edits)
-    problem = writer.write_edits(broker_id, {each.name: each.after for each in edits})
+    problem = write_edits(writer, broker_id, {each.name: each.after for each in edits})
     if problem:
         return RestartOutcome(broker_id, RestartStatus.FAILED, f"{requested} was requested: {problem}", edits)
     return RestartOutcome(broker_id, RestartStatus.CHANGED, requested, edits, verified_by="config")
+
+
+def write_edits(writer: SettingWriter, broker_id: int, edits: Mapping[str, str | None]) -> str:
+    """Set a broker's own settings permanently, all or none, and return why they are not set; empty if they are."""
+    kafka, address, broker = writer.kafka, writer.living.get(broker_id), str(broker_id)
+    if address is None:
+        return "the broker does not answer"
+
+    def send(to: Address, names: Sequence[str]) -> Mapping[str, None]:
+        kafka.write_configs(to, BROKER, broker, {each: edits[each] for each in names})
+        return dict.fromkeys(names)
+
+    def look(names: Sequence[str]) -> Mapping[str, Seen]:
+        found = kafka.read_configs(address, BROKER, broker, names)
+        own = {each: found[each].own if each in found else None for each in names}
+        return {
+            each: Seen(same_value(edits[each], value), f"{each} is {text_of(value)}") for each, value in own.items()
+        }
+
+    to_broker = replace(writer.writer, addresses=[address])
+    unseen = until_seen(to_broker, [*edits], send, look, name=partial("{}/{}/{}".format, "broker", broker))
+    return "; ".join(dict.fromkeys(each.reason for each in unseen.values()))
 
 
 def _why_restart(diagnosis: Diagnosis) -> str:
@@ -226,5 +255,4 @@ def _why_restart(diagnosis: Diagnosis) -> str:
 
 
 def _edit_text(edit: Edit) -> str:
-    names = ["not set" if each is None else each for each in (edit.before, edit.after)]
-    return f"{edit.name} {names[0]} → {names[1]}"
+    return f"{edit.name} {text_of(edit.before)} → {text_of(edit.after)}"

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import OrderRequest, read_states, set_orders
+from .._changes.orders import OrderRequest, set_orders
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing, partition_subject, partitions_of
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
@@ -290,7 +290,7 @@ class _Run:
         self, moves: Mapping[TopicPartition, Move]
     ) -> tuple[dict[TopicPartition, Move], dict[TopicPartition, Move]]:
         """Read the partitions, and return the moves that are over, and those that are still to be made."""
-        states = read_states(self.writer.kafka, moves)
+        states = self.writer.kafka.read_partition_states(moves).states
         found = _find_moves(self.options, states.values(), self.unfit, self.histories)
         waiting = {each: found[each] for each in _to_move(found)}
         over = {each: found.get(each) or _end_move(moves[each], states.get(each)) for each in moves}

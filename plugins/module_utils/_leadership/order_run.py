@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.keyed_topic import OpenKeyedTopic
-from .._changes.orders import OrderRequest, read_states, set_orders
+from .._changes.orders import OrderRequest, set_orders
 from .._changes.record import LastingOrders, partition_subject
 from .._changes.sender import Writer
 from .._kafka.reassignments import parse_unregistered_broker
@@ -133,7 +133,7 @@ class OrderRun:
         Orders that another party has set are left out.
         """
         orders = {}
-        for partition, state in read_states(self.writer.kafka, asked).items():
+        for partition, state in self.writer.kafka.read_partition_states(asked).states.items():
             decision = asked[partition]
             order, known = decision.outcome.replicas_after, decision.remember or decision.remembered
             is_same = known is not None and known.topic_id == state.topic_id and not state.is_offline
@@ -147,7 +147,7 @@ class OrderRun:
 
     def _set_batch(self, view: LeadershipView, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         stateless = [each for each in batch if view.decisions[each].outcome.replicas is None]
-        states = read_states(self.writer.kafka, [each for each in batch if each not in stateless])
+        states = self.writer.kafka.read_partition_states([each for each in batch if each not in stateless]).states
         decisions = {each: view.decisions[each] for each in stateless} | decide_again(
             self.writer.kafka, view, states, batch
         )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import OrderRequest, read_with_retries, set_orders, wait_for_states
+from .._changes.orders import OrderRequest, set_orders
 from .._changes.record import LEFT_AS_IS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._changes.sender import Writer, forwarded_for_s
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
@@ -29,6 +29,7 @@ from .._model.reason import because, say
 from .._model.run import Clock, Progress
 from .batch_outcomes import BatchOutcomes, explain_passed_over
 from .left_orders import KeptOrders
+from .observation import read_until
 from .plan import ElectionType, Status
 from .preconditions import find_registration_obstacles
 
@@ -145,7 +146,7 @@ class ElectionBatch(BatchOutcomes):
             for partition, reason in self._unrestored.items():
                 self.dropped_replicas[partition] = changes[partition].dropped_for_good
                 self.fail_unrestored_order(partition, reason)
-        self.record_final_states(read_with_retries(writer, allowed))
+        self.record_final_states(read_until(writer.kafka, allowed, writer.verify_timeout_s))
 
     def _reorder(self, writer: Writer, journal: Journal, begun: Sequence[OrderChange]) -> None:
         """Set the orders of ``begun``, and end the partitions for which that fails.
@@ -222,7 +223,7 @@ class ElectionBatch(BatchOutcomes):
         """Request the elections until all leaders are seen or all attempts are used. ``_requested`` has the results."""
         waiting = [each for each in partitions if each not in self._requested]
         for attempt in range(writer.attempts):
-            waiting = self.end_changed(waiting, read_with_retries(writer, waiting))
+            waiting = self.end_changed(waiting, read_until(writer.kafka, waiting, writer.verify_timeout_s))
             if over := limits.why_ended():
                 self.end_all([each for each in waiting if each not in self._executable_until], Status.FAILED, over)
                 return
@@ -251,9 +252,13 @@ class ElectionBatch(BatchOutcomes):
 
         A partition with an error is read too, because it may have a leader anyway, but is not waited for.
         """
-        limited = replace(writer, verify_timeout_s=seconds)
         self.end_led(
-            wait_for_states(limited, waiting, lambda state: not state.is_offline or state.topic_partition in errors)
+            read_until(
+                writer.kafka,
+                waiting,
+                seconds,
+                lambda state: not state.is_offline or state.topic_partition in errors,
+            )
         )
         return [each for each in waiting if each not in self.outcomes]
 
@@ -271,7 +276,7 @@ class ElectionBatch(BatchOutcomes):
             self._wait_for_leaders(writer, waiting, min(until - limits.clock.monotonic(), limits.left_s), {})
         remaining = until - limits.clock.monotonic()
         if remaining > 0:
-            states = read_with_retries(writer, unknown)
+            states = read_until(writer.kafka, unknown, writer.verify_timeout_s)
             self.end_led(states)
             reason = say(
                 "an election whose response was lost may still be executed for {seconds} s, and would elect the first "
@@ -287,7 +292,7 @@ class ElectionBatch(BatchOutcomes):
     def _end_unelected(self, writer: Writer) -> None:
         """End the partitions for which an election was requested, and that still have no leader."""
         left = [each for each in self._requested if each not in self.outcomes]
-        states = read_with_retries(writer, left)
+        states = read_until(writer.kafka, left, writer.verify_timeout_s)
         self.end_led(states)
         for partition in left:
             if partition not in self.outcomes:

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import find_changes_on_offline_partitions
-from .._changes.orders import States, read_states
 from .._changes.record import RESTORING, AnyLeftover, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
 from .._changes.sender import Writer
@@ -34,6 +33,8 @@ from .._model.run import KafkaOpsError, Progress
 from .outcome import Outcome
 from .plan import PlannedElection
 from .preconditions import PartitionObservation
+
+_States = Mapping[TopicPartition, PartitionState]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +183,10 @@ class LostJournal:
         if not mine or not self.journal.is_lost:
             return {}
         try:
-            states = read_states(self.writer.kafka, [each.topic_partition for each in mine])
+            states = self.writer.kafka.read_partition_states([each.topic_partition for each in mine]).states
             changed = [each for each in mine if each.topic_partition in states and _has_our_order(each, states)]
             ended = {each.change.topic_partition: each for each in self._restore_again(changed)}
-            states |= read_states(self.writer.kafka, ended)
+            states |= self.writer.kafka.read_partition_states(ended).states
         except KafkaOpsError as error:
             return {each.topic_partition: _add_to_reason(outcomes, each, _by_hand(str(error))) for each in mine}
         return {
@@ -203,7 +204,7 @@ class LostJournal:
 
     @staticmethod
     def _explain_result(
-        outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: States
+        outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: _States
     ) -> Outcome:
         if ended is None:
             return _add_to_reason(outcomes, change, _explain_found_order(change, states.get(change.topic_partition)))
@@ -214,7 +215,7 @@ class LostJournal:
         )
 
 
-def _has_our_order(change: OrderChange, states: States) -> bool:
+def _has_our_order(change: OrderChange, states: _States) -> bool:
     state = states[change.topic_partition]
     return state.topic_id == change.topic_id and change.is_set(state.replicas)
 

@@ -14,18 +14,19 @@ One batch of elections is small, so this needs no Spark.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from .._changes.orders import read_states
 from .._changes.run_topic import RUN_TOPIC
 from .._kafka.cluster import Cluster, Registration
-from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.errors import BrokerCallError, CallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import EpochEnd, PartitionState, Reassignment, ReplicaLog, TopicPartition
 from .._model.reason import because, say
+from .._model.run import looks
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
 from .preconditions import (
     PartitionObservation,
@@ -196,7 +197,7 @@ def observe_partitions(
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     partitions = [each.topic_partition for each in elections]
-    states = read_states(kafka, partitions)
+    states = kafka.read_partition_states(partitions).states
     reassigning = kafka.running_reassignments(partitions)
     logs = _read_logs(kafka, cluster, elections, Silences() if silences is None else silences)
     mentioned = {broker_id for state in states.values() for broker_id in state.replicas}
@@ -309,3 +310,22 @@ def _read_logs(
             for row in rows:
                 logs.setdefault(row.topic_partition, {})[row.broker_id] = row
     return logs
+
+
+def read_until(
+    kafka: Kafka,
+    partitions: Collection[TopicPartition],
+    seconds: float,
+    is_done: Callable[[PartitionState], bool] = lambda _state: True,
+) -> dict[TopicPartition, PartitionState]:
+    """Read partitions until all are done or the time is over, and return their last states; none if no read succeeds.
+
+    A failed read is tried again.
+    """
+    seen: dict[TopicPartition, PartitionState] = {}
+    for _look in looks(kafka.clock, seconds) if partitions else ():
+        with suppress(CallError):
+            seen = kafka.read_partition_states(partitions).states
+            if all(each in seen and is_done(seen[each]) for each in partitions):
+                break
+    return seen

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._changes.orders import read_states
 from .._history.host_boots import HOST_BOOTS
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
@@ -177,7 +176,7 @@ def refuse_unclean_by_controller(
     Raises PolicyError if the controller may make unclean elections by itself, or if a config is hidden from us. Raises
     NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
-    states = read_states(kafka, partitions)
+    states = kafka.read_partition_states(partitions).states
     wanted = sorted({each.topic for each, state in states.items() if state.is_offline})
     found = _read_configs(kafka, wanted, brokers)
     refusals = [*_explain_hidden(wanted, found), *_explain_enabled(found)]

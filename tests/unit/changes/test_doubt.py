@@ -27,7 +27,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollbac
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     THROTTLE_RATE,
-    change_and_restore,
+    begin_change,
+    restore_setting,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
@@ -346,7 +347,8 @@ def test_a_runs_own_late_setting_is_undone(settings: FakeSettings, journal: Jour
         write(*args)  # type: ignore[arg-type]
 
     settings.write_configs = once_lost  # type: ignore[method-assign, assignment]
-    assert change_and_restore(settings.writer().with_journal(journal), journal, RATE) == ""
+    writer = settings.writer().with_journal(journal)
+    assert restore_setting(writer, journal, begin_change(writer, journal, RATE))[0] is Undoing.RESTORED
     assert settings.values == {}
     assert [*journal.pending] == [RATE], "it may still be executed"
     assert undo_own_late_requests(settings, journal) == ()

@@ -11,9 +11,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.order_rollback import preview_order_undo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import (
     OrderRequest,
-    read_states,
     set_orders,
-    wait_for_states,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
@@ -24,7 +22,6 @@ from unit.fakes.journals import open_journal
 from unit.fakes.wreck import CHANGED, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
-ABSENT = TopicPartition("orders", 99)
 CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 31, -1
 
 
@@ -171,25 +168,6 @@ def test_a_reassignment_that_a_request_began_on_a_new_topic_is_canceled(wreck: W
     )
     assert wreck.cluster.kinds() == ["reorder", "cancel"]
     assert FIRST not in wreck.cluster.removing
-
-
-def test_only_existing_partitions_have_states(wreck: Wreck) -> None:
-    assert read_states(wreck.cluster, [SECOND, ABSENT]).keys() == {SECOND}
-    assert read_states(wreck.cluster, []) == {}
-
-
-def test_waiting_ends_when_all_are_done_or_at_the_timeout(wreck: Wreck, clock: FakeClock) -> None:
-    assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True).keys() == {FIRST}
-    assert clock.now == 0
-    assert wait_for_states(wreck.writer(verify_timeout_s=3), [FIRST, ABSENT], lambda _state: True).keys() == {FIRST}
-    assert clock.now == pytest.approx(3, abs=0.2)
-    assert wait_for_states(wreck.writer(verify_timeout_s=3), [FIRST], lambda _state: False).keys() == {FIRST}
-    assert clock.now == pytest.approx(6, abs=0.4)
-
-
-def test_waiting_for_a_silent_cluster_returns_nothing(wreck: Wreck) -> None:
-    wreck.cluster.reads_until_silent = 0
-    assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True) == {}
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     SettingError,
     begin_change,
-    change_and_restore,
     restore_setting,
 )
 from unit.fakes.settings import TOPIC_ID, FakeSettings
+
+
+def change_and_restore(settings: FakeSettings, journal: Journal, change: SettingChange) -> None:
+    begun = begin_change(settings.writer(), journal, change)
+    undoing, _reason = restore_setting(settings.writer(), journal, begun)
+    assert undoing is Undoing.RESTORED
+
 
 NAME = "log.cleaner.backoff.ms"
 CHANGE = SettingChange("broker", "3", NAME, None, "15001")
@@ -53,13 +59,13 @@ def test_another_partys_value_stays(settings: FakeSettings, journal: Journal) ->
 def test_a_refused_change_is_not_undone(settings: FakeSettings, journal: Journal) -> None:
     settings.refused.add("3")
     with pytest.raises(SettingError, match="CLUSTER_AUTHORIZATION_FAILED"):
-        change_and_restore(settings.writer(), journal, CHANGE)
+        change_and_restore(settings, journal, CHANGE)
     assert settings.writes == [("3", NAME, "15001")]
     assert journal.pending == ()
 
 
 def test_a_change_is_restored_at_once(settings: FakeSettings, journal: Journal) -> None:
-    assert not change_and_restore(settings.writer(), journal, CHANGE)
+    change_and_restore(settings, journal, CHANGE)
     assert settings.writes == [("3", NAME, "15001"), ("3", NAME, None)]
     assert (settings.values, journal.pending) == ({}, ())
 
@@ -69,7 +75,7 @@ def test_our_own_value_never_counts_as_the_original(settings: FakeSettings, jour
     journal.begin([CHANGE])
     settings.values["3", NAME] = "15001"
     forced = SettingChange("broker", "3", NAME, "15001", "15002")
-    assert not change_and_restore(settings.writer(), journal, forced)
+    change_and_restore(settings, journal, forced)
     assert (settings.values, journal.pending) == ({}, ())
 
 

@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import ReplicaSets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import SettingWriter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import write_edits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import write_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
 from unit.fakes.journals import FakeDoubtNotes
@@ -49,7 +50,7 @@ WRITES: dict[str, Callable[[Writer, Journal], str | None]] = {
     "replica set": lambda writer, journal: _replicas(writer, journal).assign(CHANGE, (1, 2)),
     "leadership": lambda writer, journal: _replicas(writer, journal).move_leadership(CHANGE, (1, 2, 3), 1),
     "setting": lambda writer, _journal: SettingWriter(writer, ADDRESSES).write(SETTING, SETTING.changed),
-    "lasting setting": lambda writer, _journal: SettingWriter(writer, ADDRESSES).write_edits(3, {SETTING.name: "5"}),
+    "lasting setting": lambda writer, _journal: write_edits(SettingWriter(writer, ADDRESSES), 3, {SETTING.name: "5"}),
     "list": lambda writer, _journal: write_config(writer, "1"),
 }
 

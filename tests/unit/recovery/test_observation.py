@@ -21,13 +21,18 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import observe_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import (
+    observe_partitions,
+    read_until,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.silences import Silences
+from unit.fakes.clock import FakeClock
 from unit.fakes.cluster import FakeCluster
 from unit.fakes.wreck import BEHIND, BEST, DEAD, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
+ABSENT = TopicPartition("orders", 99)
 
 Question = tuple[int, tuple[TopicPartition, ...], frozenset[TopicPartition]]
 """The broker, what it is asked, and of what only the newest epoch."""
@@ -156,3 +161,22 @@ class _Dead:
 def _observe(wreck: Wreck, silences: Silences, cluster: Cluster | None = None) -> object:
     now = cluster or wreck.cluster.describe_cluster()
     return observe_partitions(wreck.cluster, now, wreck.plan().elections, silences=silences)
+
+
+def test_only_existing_partitions_have_states(wreck: Wreck) -> None:
+    assert wreck.cluster.read_partition_states([SECOND, ABSENT]).states.keys() == {SECOND}
+    assert wreck.cluster.read_partition_states([]).states == {}
+
+
+def test_waiting_ends_when_all_are_done_or_at_the_timeout(wreck: Wreck, clock: FakeClock) -> None:
+    assert read_until(wreck.cluster, [FIRST], 10, lambda _state: True).keys() == {FIRST}
+    assert clock.now == 0
+    assert read_until(wreck.cluster, [FIRST, ABSENT], 3, lambda _state: True).keys() == {FIRST}
+    assert clock.now == pytest.approx(3, abs=0.2)
+    assert read_until(wreck.cluster, [FIRST], 3, lambda _state: False).keys() == {FIRST}
+    assert clock.now == pytest.approx(6, abs=0.4)
+
+
+def test_waiting_for_a_silent_cluster_returns_nothing(wreck: Wreck) -> None:
+    wreck.cluster.reads_until_silent = 0
+    assert read_until(wreck.cluster, [FIRST], 10, lambda _state: True) == {}

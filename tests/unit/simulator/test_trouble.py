@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import read_states
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import describe_cluster
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas
@@ -146,8 +145,8 @@ def test_a_span_of_a_large_topic_is_read_without_the_rest_of_it() -> None:
         wanted = {TopicPartition("large", number) for number in range(9_000, 10_000)}
         both = {*(TopicPartition("large", number) for number in range(19_500, 20_000)), TopicPartition("z", 3)}
         with Wire(settings) as wire:
-            assert read_states(Kafka(wire), wanted).keys() == wanted
-            assert read_states(Kafka(wire), both).keys() == both
+            assert Kafka(wire).read_partition_states(wanted).states.keys() == wanted
+            assert Kafka(wire).read_partition_states(both).states.keys() == both
         sent = [each.decode() for each in large.proxy.requests() if each.api_key == ApiKey.DescribeTopicPartitions]
         pages = {(repr(each.topics), repr(each.cursor)) for each in sent}  # a slow machine repeats a request
         assert len(pages) == 2
