@@ -12,18 +12,13 @@ end in the journal. So if this run dies, the next run inherits the doubt with th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from .._kafka.errors import CallError
 from .journal import Journal
-from .order_rollback import (
-    end_in_journal,
-    find_changes_on_offline_partitions,
-    preview_order_undo,
-    restore_orders,
-    restore_orders_with_retries,
-)
+from .order_rollback import find_changes_on_offline_partitions, preview_order_undo, restore_orders
 from .record import (
     LEFT_AS_IS,
     PENDING,
@@ -35,11 +30,12 @@ from .record import (
     ReplicaChange,
     SettingChange,
     Undoing,
+    VoterChange,
     subject_of,
 )
 from .replica_sets import ReplicaSets
 from .sender import Writer, forwarded_for_s
-from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use
+from .setting_writer import SettingWriter, preview_setting_undo, restore_setting
 
 _PAUSE_S = 0.5
 _MAY_BE_EXECUTED = (
@@ -48,6 +44,9 @@ _MAY_BE_EXECUTED = (
 _EARLIER_EXECUTED = "an earlier run requested it, and the request was executed late"
 _LOST_RESPONSE = "the response to a request was lost, and the request"
 _LASTING_ENDED = "an earlier run ended before it had set all its orders. None of its requests can be executed any more"
+_VOTER_REQUESTED = (
+    "an earlier run requested it and ended before it saw the result: see the voters that quorum_info returns"
+)
 _NOT_EXECUTED = PENDING | {Undoing.ALREADY_BACK}
 
 
@@ -62,8 +61,8 @@ class Doubt:
     """The original state was seen. If not, the doubt ends when the change is undone."""
     is_ours: bool = False
     """This run made the change, and has undone it."""
-    late_undo: AnyLeftover | None = None
-    """The result of the last undo after a late request."""
+    undone: AnyLeftover | None = None
+    """The result of the last undo that changed something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +78,10 @@ class Doubts:
     doubts: dict[str, Doubt] = field(default_factory=dict)
     """By key: changes that are undone, and that a late request may still make."""
 
-    def doubt(self, change: Change, *, was_restored: bool = True) -> None:
+    def doubt(self, change: Change, *, was_restored: bool = True, undone: AnyLeftover | None = None) -> None:
         """Have ``settle_doubt`` watch a change that an earlier run may have requested."""
         until = self.since + forwarded_for_s(self.orders.kafka)
-        self.doubts[change.key] = Doubt(change, until, was_restored)
+        self.doubts[change.key] = Doubt(change, until, was_restored, undone=undone)
         if was_restored:
             self.journal.doubt([subject_of(change)], until)
 
@@ -104,10 +103,12 @@ class Doubts:
             self.replicas.progress.step("waiting for requests that may still be executed")
             now = clock.monotonic()
             expired = [each.change for each in self.doubts.values() if each.until <= now]
-            for each in self._undo_executed():
+            # The next look tries again what cannot be read or undone now, but a replica has had all its time.
+            for each in self.restore(self._find_executed(), _is_undone):
                 results += self._record_undo(each)
             expired = [each for each in expired if each.key in self.doubts]
-            for each in self._restore_once_more(expired):
+            self.journal.trust(expired)
+            for each in self.restore(expired):
                 may_follow = each.change.key in self.journal.in_doubt
                 results += self._end_unfinished(each.change) if may_follow else self._end_doubt(each)
             self._doubt_own_changes(but=expired)
@@ -133,7 +134,7 @@ class Doubts:
         """Keep watching a change that was undone after a late request, since another request may follow."""
         known = self.doubts[result.change.key]
         if known.was_restored and result.undoing is Undoing.RESTORED:
-            self.doubts[result.change.key] = replace(known, late_undo=result)
+            self.doubts[result.change.key] = replace(known, undone=_explain_late(known, result))
         else:
             yield from self._end_doubt(result)
 
@@ -143,14 +144,13 @@ class Doubts:
         if result.undoing in LEFT_AS_IS:
             self.journal.trust([result.change])
             self.journal.end([result.change], result.undoing.value)
-        if known.late_undo is not None and result.undoing is Undoing.ALREADY_BACK:
-            result = known.late_undo
-        is_late = known.was_restored and result.undoing is Undoing.RESTORED
+        if known.undone is not None and result.undoing is Undoing.ALREADY_BACK:
+            result = known.undone
+        elif known.was_restored and result.undoing is Undoing.RESTORED:
+            result = _explain_late(known, result)
         if not known.is_ours:
-            yield replace(result, reason=f"{_EARLIER_EXECUTED}: {result.reason}") if is_late else result
-        elif is_late:
-            self.journal.notes.append(f"{result.change}: {_LOST_RESPONSE} was executed late: {result.reason}")
-        elif result.undoing in PENDING:
+            yield result
+        elif result.undoing in PENDING | {Undoing.RESTORED}:
             self.journal.notes.append(f"{result.change}: {result.reason}")
 
     def _end_unfinished(self, change: Change) -> Iterator[AnyLeftover]:
@@ -158,50 +158,47 @@ class Doubts:
         request = _LOST_RESPONSE if self.doubts[change.key].is_ours else "a request of an earlier run"
         yield from self._end_doubt(Leftover(change, Undoing.FAILED, f"{request} {_MAY_BE_EXECUTED}"))
 
-    def _undo_executed(self) -> Iterator[AnyLeftover]:
-        """Undo the watched changes that late requests have made. The next look tries again what cannot be read now."""
-        changes = [each.change for each in self.doubts.values()]
-        for change in changes:
-            if isinstance(change, ReplicaChange) and self.replicas.is_dropped(change):
-                yield self._restore_replica(change)
-        yield from self._undo_executed_orders([each for each in changes if isinstance(each, OrderChange)])
-        for change in changes:
-            if not isinstance(change, SettingChange):
-                continue
-            if preview_setting_undo(self.settings, change)[0] not in _NOT_EXECUTED:
-                undoing, reason = restore_setting_unless_in_use(self.settings, self.journal, change)
-                if undoing not in PENDING:
-                    yield Leftover(change, undoing, reason)
+    def _find_executed(self) -> list[Change]:
+        """Return the watched changes that late requests have made."""
+        watched = [each.change for each in self.doubts.values()]
+        orders = [each for each in watched if isinstance(each, OrderChange)]
+        found: list[AnyLeftover] = [
+            preview_setting_undo(self.settings, each) for each in watched if isinstance(each, SettingChange)
+        ]
+        with suppress(CallError):
+            offline = find_changes_on_offline_partitions(self.orders.kafka, orders)
+            found += preview_order_undo(self.orders.kafka, [each for each in orders if each not in offline])
+        dropped = [each for each in watched if isinstance(each, ReplicaChange) and self.replicas.is_dropped(each)]
+        return [*dropped, *(each.change for each in found if each.undoing not in _NOT_EXECUTED)]
 
-    def _undo_executed_orders(self, changes: Sequence[OrderChange]) -> Sequence[AnyLeftover]:
-        kafka = self.orders.kafka
-        try:
-            offline = find_changes_on_offline_partitions(kafka, changes)
-            online = [each for each in changes if each not in offline]
-            found = preview_order_undo(kafka, online) if online else ()
-            executed = [each.change for each in found if each.undoing not in _NOT_EXECUTED]
-            results = restore_orders(self.orders, executed) if executed else ()
-            undone = [each for each in results if each.undoing not in _NOT_EXECUTED]
-            end_in_journal(self.journal, undone)
-        except CallError:
-            return ()
-        return undone
+    def restore(
+        self, changes: Sequence[Change], ends: Callable[[AnyLeftover], bool] = lambda _result: True
+    ) -> list[AnyLeftover]:
+        """Undo changes. End those in the journal whose result ``ends`` them, and return their results."""
+        ended: list[AnyLeftover] = []
+        for results in self._restore_each_kind(changes):
+            ending = [each for each in results if ends(each)]
+            self.journal.end_undone(ending)
+            ended += ending
+        return ended
 
-    def _restore_once_more(self, changes: Sequence[Change]) -> Iterator[AnyLeftover]:
-        """Restore the original state once more after the last late request, and end the changes in the journal."""
-        self.journal.trust(changes)
-        for change in changes:
-            if isinstance(change, ReplicaChange):
-                yield self._restore_replica(change)
-        results = restore_orders_with_retries(self.orders, [each for each in changes if isinstance(each, OrderChange)])
-        end_in_journal(self.journal, results)
-        yield from results
-        for change in changes:
-            if isinstance(change, SettingChange):
-                yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
-            elif isinstance(change, LastingOrders):
-                self.journal.end([change], Undoing.GONE.value)
-                yield Leftover(change, Undoing.GONE, _LASTING_ENDED)
+    def _restore_each_kind(self, changes: Sequence[Change]) -> Iterator[Sequence[AnyLeftover]]:
+        """Undo changes, and yield the results. Replicas come first: a throttle must last until they are copied."""
+        for each in changes:
+            if isinstance(each, ReplicaChange):
+                yield [self.replicas.restore_replica(each)]
+        yield restore_orders(self.orders, [each for each in changes if isinstance(each, OrderChange)])
+        for each in changes:
+            if isinstance(each, SettingChange):
+                yield [restore_setting(self.settings, self.journal, each)]
+        yield [Leftover(each, Undoing.GONE, _VOTER_REQUESTED) for each in changes if isinstance(each, VoterChange)]
+        yield [Leftover(each, Undoing.GONE, _LASTING_ENDED) for each in changes if isinstance(each, LastingOrders)]
 
-    def _restore_replica(self, change: ReplicaChange) -> AnyLeftover:
-        return self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
+
+def _explain_late(known: Doubt, result: AnyLeftover) -> AnyLeftover:
+    how = f"{_LOST_RESPONSE} was executed late" if known.is_ours else _EARLIER_EXECUTED
+    return replace(result, reason=f"{how}: {result.reason}")
+
+
+def _is_undone(result: AnyLeftover) -> bool:
+    return result.undoing not in _NOT_EXECUTED or isinstance(result.change, ReplicaChange)

@@ -15,9 +15,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
+from .._model.partition import grouped
 from .._model.setting import same_value
 from .record import (
+    PENDING,
     AnyChange,
+    AnyLeftover,
     Change,
     Entry,
     JournalError,
@@ -189,6 +192,12 @@ class Journal:
                 self._undone.discard(each.key)
             if not self._pending:
                 self._log.clear()
+
+    def end_undone(self, results: Iterable[AnyLeftover]) -> None:
+        """End the changes of these results, except those whose undo failed or waits. Raises JournalError."""
+        undone = ((each.undoing, each.change) for each in results if each.undoing not in PENDING)
+        for undoing, changes in grouped(undone).items():
+            self.end(changes, undoing.value)
 
     def _with_first_original(self, change: AnyChange) -> AnyChange:
         pending = self._pending.get(change.key)

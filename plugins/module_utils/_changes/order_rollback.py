@@ -21,10 +21,9 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.views import OLD_MS
 from .._model.controller_model import acceptable_replicas, predict
-from .._model.partition import NO_LEADER, PartitionState, TopicPartition, grouped
+from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.reason import say
 from .._model.run import looks
-from .journal import Journal
 from .orders import OrderRequest, set_orders
 from .record import Leftover, OrderChange, OrderLeftover, Undoing, partition_subject
 from .sender import Writer
@@ -87,12 +86,25 @@ def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[Or
 
 
 def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
-    """Restore each order that no other party has changed since.
+    """Restore each order that no other party has changed since, and try again if the partitions cannot be read.
 
     The original order is requested also if it seems to be set: a broker that lags behind the controller still shows it.
-
-    Raises CallError before a write.
+    Nothing is written before it is read: a changed order does no harm and stays in the journal, but a reassignment of
+    another party would be lost if it were overwritten. Raises nothing.
     """
+    reason = ""
+    for attempt in range(writer.attempts) if changes else ():
+        if attempt:
+            writer.kafka.clock.sleep(_PAUSE_S)
+        try:
+            return _restore(writer, changes)
+        except CallError as error:
+            reason = say("the current order cannot be read: {error}", error=str(error))
+    return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
+
+
+def _restore(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
+    """Restore orders. Raises CallError before a write."""
     found: tuple[OrderLeftover, ...] = ()
     for _look in looks(writer.kafka.clock, OLD_MS / 1000):
         found = preview_order_undo(writer.kafka, changes)
@@ -172,30 +184,6 @@ def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) 
     except CallError as error:
         writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
         return False
-
-
-def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
-    """Restore orders as ``restore_orders`` does, and try again if the partitions cannot be read. Raises nothing.
-
-    Nothing is written before it is read: a changed order does no harm and stays in the journal, but a reassignment of
-    another party would be lost if it were overwritten.
-    """
-    reason = ""
-    for attempt in range(writer.attempts) if changes else ():
-        if attempt:
-            writer.kafka.clock.sleep(_PAUSE_S)
-        try:
-            return restore_orders(writer, changes)
-        except CallError as error:
-            reason = say("the current order cannot be read: {error}", error=str(error))
-    return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
-
-
-def end_in_journal(journal: Journal, results: Iterable[OrderLeftover]) -> None:
-    """End changes in the journal, except those whose undo failed. Raises JournalError."""
-    undone = ((each.undoing, each.change) for each in results if each.undoing is not Undoing.FAILED)
-    for undoing, changes in grouped(undone).items():
-        journal.end(changes, undoing.value)
 
 
 def _preview(change: OrderChange, state: PartitionState | None, is_known: bool | None) -> OrderLeftover:

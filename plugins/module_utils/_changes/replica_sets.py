@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, CallError
@@ -43,20 +43,14 @@ class ReplicaSets:
     stop: threading.Event
     progress: Progress
 
-    def end_in_journal(self, change: ReplicaChange, undoing: Undoing, reason: str) -> Leftover[ReplicaChange]:
-        """End a change in the journal unless its undo failed. Raises JournalError."""
-        if undoing is not Undoing.FAILED:
-            self.journal.end([change], undoing.value)
-        return Leftover(change, undoing, reason)
-
-    def restore_replica(self, change: ReplicaChange) -> tuple[Undoing, str]:
+    def restore_replica(self, change: ReplicaChange) -> Leftover[ReplicaChange]:
         """Cancel a running drop, request the original replicas, and wait until the replica is in sync.
 
         The replicas are requested also if they seem to be restored: a broker that lags behind the controller shows the
-        original ones. The caller ends the change in the journal unless the undo failed. Raises JournalError.
+        original ones. Raises JournalError.
         """
-        undoing, reason = preview_replica_undo(self.writer.kafka, change)
-        if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
+        found = preview_replica_undo(self.writer.kafka, change)
+        if found.undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
             try:
                 self._cancel_drop(change)
                 self.assign(change, change.original)
@@ -64,15 +58,19 @@ class ReplicaSets:
                 seconds = self.writer.verify_timeout_s if self.stop.is_set() else self.timeout_s
                 self.wait_until_in_sync(change, self.writer.kafka.clock.monotonic() + seconds, heed_stop=False)
             except KafkaOpsError as error:
-                return Undoing.FAILED, (
+                return Leftover(
+                    change,
+                    Undoing.FAILED,
                     f"{error}; the replicas {list(change.original)} were requested, and the change stays in the "
-                    f"journal: start broker {change.broker_id} if it is down, wait until it is in sync, and run again"
+                    f"journal: start broker {change.broker_id} if it is down, wait until it is in sync, and run again",
                 )
             self.restore_leadership(change)
-            undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and it is in sync"
-        elif undoing is Undoing.GONE:
-            reason = self._undo_on_new_topic(change) or reason
-        return undoing, reason
+            if found.undoing is Undoing.WOULD_RESTORE:
+                reason = f"its replicas are {list(change.original)} again, and it is in sync"
+                return Leftover(change, Undoing.RESTORED, reason)
+        if found.undoing is Undoing.GONE:
+            return replace(found, reason=self._undo_on_new_topic(change) or found.reason)
+        return found
 
     def _undo_on_new_topic(self, change: ReplicaChange) -> str:
         """Undo what a request of this change did to a topic that was re-created right before it.
@@ -257,31 +255,29 @@ class ReplicaSets:
             self.writer.kafka.clock.sleep(_LOOK_EVERY_S)
 
 
-def _judge_replica(change: ReplicaChange, state: PartitionState, is_running: bool) -> tuple[Undoing, str]:
-    """Judge a partition whose replica may have been dropped. Only orders that its run can have set are undone."""
+def preview_replica_undo(kafka: Kafka, change: ReplicaChange) -> Leftover[ReplicaChange]:
+    """Return what an undo of a change would do, and why. Only orders that its run can have set are undone.
+
+    Writes nothing.
+    """
+    try:
+        state = kafka.read_partition_state(change.topic_partition)
+        is_running = bool(kafka.running_reassignments([change.topic_partition]))
+    except CallError as error:
+        return Leftover(change, Undoing.FAILED, str(error))
+    if state is None:
+        return Leftover(change, Undoing.GONE, "the partition does not exist any more")
+    if state.topic_id != change.topic_id:
+        return Leftover(change, Undoing.GONE, f"the topic was re-created (id {state.topic_id})")
+    original = list(change.original)
     if state.replicas == change.original and not is_running and change.broker_id in state.isr:
-        return Undoing.ALREADY_BACK, f"its replicas are {list(change.original)}, the original order"
+        return Leftover(change, Undoing.ALREADY_BACK, f"its replicas are {original}, the original order")
+    found = f"its replicas are {list(state.replicas)}"
     if state.replicas in (change.original, change.source_first, *_orders_while_dropped(change)):
-        return Undoing.WOULD_RESTORE, f"its replicas are {list(state.replicas)}: back to {list(change.original)}"
-    return Undoing.CONFLICT, (
-        f"its replicas are {list(state.replicas)}, set by another party; the original order is {list(change.original)}"
-    )
+        return Leftover(change, Undoing.WOULD_RESTORE, f"{found}: back to {original}")
+    return Leftover(change, Undoing.CONFLICT, f"{found}, set by another party; the original order is {original}")
 
 
 def _orders_while_dropped(change: ReplicaChange) -> tuple[tuple[int, ...], ...]:
     """Return the orders without the replica: while the controller drops it, it lists it last."""
     return change.without_replica, (*change.without_replica, change.broker_id)
-
-
-def preview_replica_undo(kafka: Kafka, change: ReplicaChange) -> tuple[Undoing, str]:
-    """Return what an undo of a change would do, and why. Writes nothing."""
-    try:
-        state = kafka.read_partition_state(change.topic_partition)
-        is_running = bool(kafka.running_reassignments([change.topic_partition]))
-    except CallError as error:
-        return Undoing.FAILED, str(error)
-    if state is None:
-        return Undoing.GONE, "the partition does not exist any more"
-    if state.topic_id != change.topic_id:
-        return Undoing.GONE, f"the topic was re-created (id {state.topic_id})"
-    return _judge_replica(change, state, is_running)

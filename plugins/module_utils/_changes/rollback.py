@@ -12,7 +12,7 @@ state, and it stays. A change whose original state is already restored may still
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.port import Kafka
@@ -21,26 +21,22 @@ from .._model.partition import TopicPartition
 from .._model.run import Progress
 from .doubt import Doubts
 from .journal import Journal
-from .order_rollback import end_in_journal, find_changes_on_offline_partitions, preview_order_undo, restore_orders
+from .order_rollback import find_changes_on_offline_partitions, preview_order_undo
 from .record import (
     RESTORING,
     AnyLeftover,
     Change,
     LastingOrders,
-    Leftover,
     OrderChange,
     ReplicaChange,
     SettingChange,
     Undoing,
-    VoterChange,
 )
 from .replica_sets import ReplicaSets, preview_replica_undo
 from .sender import Writer, forwarded_for_s
-from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use, why_in_use
+from .setting_writer import SettingWriter, preview_setting_undo, why_in_use
 
-_VOTER_REQUESTED = (
-    "an earlier run requested it and ended before it saw the result: see the voters that quorum_info returns"
-)
+_BACK = frozenset({Undoing.RESTORED, Undoing.ALREADY_BACK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,55 +80,41 @@ class Rollback(Doubts):
         A change that a late request may make stays in the journal, and ``settle_doubt`` returns its result. The
         orders of ``kept`` partitions stay: this run elects these partitions first, and then restores their orders.
 
-        Replicas come before settings, because a throttle must last until the replicas are copied.
-
         Raises JournalError, or CallError before a write.
         """
-        results: list[AnyLeftover] = []
-        for change in self.journal.pending:
-            if isinstance(change, ReplicaChange):
-                results += self._undo_replica(change)
-            elif isinstance(change, LastingOrders):
-                self.doubt(change)
-        results += self._undo_orders([each for each in self.journal.orders if each.topic_partition not in kept])
-        for change in self.journal.pending:
-            if isinstance(change, SettingChange):
-                results += self._undo_setting(change)
-        voters = [each for each in self.journal.pending if isinstance(each, VoterChange)]
-        self.journal.end(voters, Undoing.GONE.value)
-        return (*results, *(Leftover(each, Undoing.GONE, _VOTER_REQUESTED) for each in voters))
+        pending = {
+            each.key: each
+            for each in self.journal.pending
+            if not (isinstance(each, OrderChange) and each.topic_partition in kept)
+        }
+        replicas = [each for each in pending.values() if isinstance(each, ReplicaChange)]
+        dropped = {each.key for each in replicas if self.replicas.is_dropped(each)}
+        orders = [each for each in pending.values() if isinstance(each, OrderChange)]
+        for offline in find_changes_on_offline_partitions(self.orders.kafka, orders):
+            self.doubt(pending.pop(offline.key), was_restored=False)
 
-    def _undo_orders(self, changes: Sequence[OrderChange]) -> Iterator[AnyLeftover]:
-        offline = find_changes_on_offline_partitions(self.orders.kafka, changes)
-        for change in offline:
-            self.doubt(change, was_restored=False)
-        changes = [each for each in changes if each not in offline]
-        found = restore_orders(self.orders, changes) if changes else ()
-        results = []
-        for change, leftover in zip(changes, found, strict=True):
-            # A change that dropped brokers, and whose order is restored without them, was executed: no need to wait.
-            if leftover.undoing is Undoing.ALREADY_BACK and not leftover.change.dropped:
-                self.doubt(change)
-            else:
-                results.append(leftover)
-        end_in_journal(self.journal, results)
-        yield from results
+        def ends(result: AnyLeftover) -> bool:
+            if may_be_made := self._may_be_made(result, dropped):
+                undone = result if result.undoing is Undoing.RESTORED else None
+                is_kept = result.undoing is Undoing.FAILED
+                self.doubt(pending[result.change.key], was_restored=not is_kept, undone=undone)
+            return not may_be_made
 
-    def _undo_setting(self, change: SettingChange) -> Iterator[AnyLeftover]:
-        is_in_use = bool(why_in_use(change, [each.change for each in self.doubts.values()]))
-        undoing, _reason = preview_setting_undo(self.settings, change)
-        if is_in_use or undoing is Undoing.ALREADY_BACK:
-            self.doubt(change, was_restored=not is_in_use)
-        else:
-            yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
+        return tuple(self.restore([*pending.values()], ends))
 
-    def _undo_replica(self, change: ReplicaChange) -> Iterator[AnyLeftover]:
-        was_dropped = self.replicas.is_dropped(change)
-        undoing, reason = self.replicas.restore_replica(change)
-        if undoing in RESTORING and not was_dropped:
-            self.doubt(change)
-        else:
-            yield self.replicas.end_in_journal(change, undoing, reason)
+    def _may_be_made(self, result: AnyLeftover, dropped: Collection[str]) -> bool:
+        """Return whether a late request may still make a change. ``dropped`` has the keys of replicas that were."""
+        match result.change:
+            case ReplicaChange() as change:
+                return result.undoing in _BACK and change.key not in dropped
+            case SettingChange() as change if why_in_use(change, [each.change for each in self.doubts.values()]):
+                return True
+            case LastingOrders():
+                return True
+            case OrderChange(dropped=(_, *_)):
+                # It was executed: brokers are dropped, and the order of the others is restored.
+                return False
+        return result.undoing is Undoing.ALREADY_BACK
 
 
 def has_restored(leftovers: Iterable[AnyLeftover]) -> bool:
@@ -146,13 +128,11 @@ def preview_undo(kafka: Kafka, settings: SettingWriter, changes: Sequence[Change
     Raises CallError.
     """
     orders = [each for each in changes if isinstance(each, OrderChange)]
-    found: list[AnyLeftover] = [*preview_order_undo(kafka, orders)] if orders else []
-    for each in changes:
-        if isinstance(each, ReplicaChange):
-            found.append(Leftover(each, *preview_replica_undo(kafka, each)))
-        elif isinstance(each, SettingChange):
-            found.append(Leftover(each, *preview_setting_undo(settings, each)))
-    return tuple(found)
+    return (
+        *preview_order_undo(kafka, orders),
+        *(preview_replica_undo(kafka, each) for each in changes if isinstance(each, ReplicaChange)),
+        *(preview_setting_undo(settings, each) for each in changes if isinstance(each, SettingChange)),
+    )
 
 
 def leftover_results(leftovers: Iterable[AnyLeftover]) -> list[dict[str, str]]:

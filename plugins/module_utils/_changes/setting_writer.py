@@ -21,7 +21,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .record import PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
+from .record import Change, Leftover, ReplicaChange, SettingChange, Undoing, subject_of
 from .sender import Seen, Writer, undo_when_shown, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
@@ -145,39 +145,27 @@ def _recreated(topic_id: str) -> str:
     return f"the topic was re-created (id {topic_id})" if topic_id else "the topic does not exist any more"
 
 
-def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChange) -> tuple[Undoing, str]:
-    """Restore a setting unless another party has changed it since, and end its change in the journal.
+def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChange) -> Leftover[SettingChange]:
+    """Restore a setting unless another party has changed it since.
 
-    The value is written also if it seems to be restored: a read may lag behind the write of the change.
-
-    Raises JournalError.
+    The value is written also if it seems to be restored: a read may lag behind the write of the change. The throttle of
+    a pending replica change stays, because that replica may still be copied.
     """
-    undoing, reason = preview_setting_undo(writer, change)
-    if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
+    if reason := why_in_use(change, journal.pending):
+        return Leftover(change, Undoing.FAILED, reason)
+    found = preview_setting_undo(writer, change)
+    if found.undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
         try:
             writer.write(change, change.original)
         except BrokerDownError as error:
-            return Undoing.WAITS, str(error)
+            return Leftover(change, Undoing.WAITS, str(error))
         except SettingError as error:
-            return Undoing.FAILED, str(error)
-    if undoing is Undoing.WOULD_RESTORE:
-        undoing, reason = Undoing.RESTORED, f"back to {text_of(change.original)}"
-    if undoing is Undoing.GONE:
-        reason += writer.remove_late_value(change)
-    if undoing not in PENDING:
-        journal.end([change], undoing.value)
-    return undoing, reason
-
-
-def restore_setting_unless_in_use(
-    writer: SettingWriter, journal: Journal, change: SettingChange
-) -> tuple[Undoing, str]:
-    """Restore a setting, unless it is the throttle of a pending replica change: that replica may still be copied.
-
-    Raises JournalError.
-    """
-    reason = why_in_use(change, journal.pending)
-    return (Undoing.FAILED, reason) if reason else restore_setting(writer, journal, change)
+            return Leftover(change, Undoing.FAILED, str(error))
+    if found.undoing is Undoing.WOULD_RESTORE:
+        return Leftover(change, Undoing.RESTORED, f"back to {text_of(change.original)}")
+    if found.undoing is Undoing.GONE:
+        return replace(found, reason=found.reason + writer.remove_late_value(change))
+    return found
 
 
 def why_in_use(change: SettingChange, pending: Sequence[Change]) -> str:
@@ -195,28 +183,27 @@ def throttled_places(topic: str, broker_id: int) -> Mapping[tuple[str, str], str
     return {("broker", str(broker_id)): THROTTLE_RATE, ("topic", topic): THROTTLED_REPLICAS}
 
 
-def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[Undoing, str]:
+def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> Leftover[SettingChange]:
     """Return what an undo of a change would do, and why. Writes nothing."""
     try:
         if change.topic_id and (found := writer.read_topic_id(change.resource)) != change.topic_id:
-            return Undoing.GONE, _recreated(found)
+            return Leftover(change, Undoing.GONE, _recreated(found))
         current = writer.read_configs(change)
     except RequestRefusedError as error:
         if change.kind == _TOPIC and error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
-            return Undoing.GONE, "the topic does not exist any more"
-        return Undoing.FAILED, str(error)
+            return Leftover(change, Undoing.GONE, _recreated(""))
+        return Leftover(change, Undoing.FAILED, str(error))
     except BrokerDownError as error:
-        return Undoing.WAITS, str(error)
+        return Leftover(change, Undoing.WAITS, str(error))
     except (CallError, SettingError) as error:
-        return Undoing.FAILED, str(error)
+        return Leftover(change, Undoing.FAILED, str(error))
+    original = text_of(change.original)
     if same_value(current, change.original):
-        return Undoing.ALREADY_BACK, f"its value is the original one: {text_of(change.original)}"
+        return Leftover(change, Undoing.ALREADY_BACK, f"its value is the original one: {original}")
     if same_value(current, change.changed):
-        return Undoing.WOULD_RESTORE, f"a run left {change.changed}: back to {text_of(change.original)}"
-    return (
-        Undoing.CONFLICT,
-        f"its value is {text_of(current)}, set by another party; the original value was {text_of(change.original)}",
-    )
+        return Leftover(change, Undoing.WOULD_RESTORE, f"a run left {change.changed}: back to {original}")
+    why = f"its value is {text_of(current)}, set by another party; the original value was {original}"
+    return Leftover(change, Undoing.CONFLICT, why)
 
 
 def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange) -> SettingChange:
@@ -233,7 +220,7 @@ def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange)
             # Nothing was changed, so there is nothing to restore.
             journal.end([change], "refused")
         else:
-            restore_setting(writer, journal, change)
+            journal.end_undone([restore_setting(writer, journal, change)])
         raise
     return change
 

@@ -25,7 +25,7 @@ from .setting_writer import (
     THROTTLED_REPLICAS,
     SettingWriter,
     begin_change,
-    restore_setting_unless_in_use,
+    restore_setting,
 )
 
 _ALL = "*"
@@ -81,10 +81,8 @@ class Throttle:
 
         Raises JournalError.
         """
-        found = [
-            Leftover(each, *restore_setting_unless_in_use(self.writer, self.journal, each))
-            for each in reversed(self.begun)
-        ]
+        found = [restore_setting(self.writer, self.journal, each) for each in reversed(self.begun)]
+        self.journal.end_undone(found)
         return [each for each in found if each.undoing in NOT_RESTORED]
 
     def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:

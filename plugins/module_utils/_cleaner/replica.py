@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from .._changes.order_rollback import restore_orders_with_retries
-from .._changes.record import OrderChange, ReplicaChange, Undoing
+from .._changes.order_rollback import restore_orders
+from .._changes.record import Leftover, OrderChange, ReplicaChange, Undoing
 from .._changes.replica_sets import ReplicaSets, StepError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -102,23 +102,22 @@ class ReplicaMaker(ReplicaSets):
             self.assign(change, change.original)
             self.wait_until_in_sync(change, deadline)
         except KafkaOpsError as error:
-            undoing, reason = self.restore_replica(change)
-            self.end_in_journal(change, undoing, reason)
-            raise StepError(f"{error}; {undoing.value}: {reason}") from None
+            result = self.restore_replica(change)
+            self.journal.end_undone([result])
+            raise StepError(f"{error}; {result.undoing.value}: {result.reason}") from None
         self.restore_leadership(change)
         self.journal.end([change], "re-created")
 
     def _not_dropped(self, change: ReplicaChange, error: KafkaOpsError) -> KafkaOpsError:
         """Restore the order of a replica that was not dropped, and return the error to raise."""
         order = OrderChange(change.topic, change.partition, change.topic_id, change.original, change.source_first)
-        (restored,) = restore_orders_with_retries(self.writer, [order])
-        undoing, reason = restored.undoing, restored.reason
-        if undoing in (Undoing.RESTORED, Undoing.ALREADY_BACK):
+        (result,) = restore_orders(self.writer, [order])
+        is_restored = result.undoing in (Undoing.RESTORED, Undoing.ALREADY_BACK)
+        if is_restored:
             self.restore_leadership(change)
-        self.end_in_journal(change, undoing, reason)
-        problem = f"{error}; {undoing.value}: {reason}"
-        as_before = (Undoing.RESTORED, Undoing.ALREADY_BACK, Undoing.GONE)
-        is_as_before = isinstance(error, UnsafeError) and undoing in as_before
+        self.journal.end_undone([Leftover(change, result.undoing, result.reason)])
+        problem = f"{error}; {result.undoing.value}: {result.reason}"
+        is_as_before = isinstance(error, UnsafeError) and (is_restored or result.undoing is Undoing.GONE)
         return UnsafeError(problem) if is_as_before else StepError(problem)
 
     def _move_leadership_away(self, change: ReplicaChange) -> None:

@@ -112,11 +112,12 @@ class Restarter:
         restarted_at = self.writer.kafka.clock.monotonic()
         try:
             begun = begin_change(self.writer, self.journal, change)
-            undoing, problem = restore_setting(self.writer, self.journal, begun)
+            restored = restore_setting(self.writer, self.journal, begun)
+            self.journal.end_undone([restored])
         except SettingError as error:
             return result(RestartStatus.FAILED, str(error))
-        if undoing in NOT_RESTORED:
-            return result(RestartStatus.FAILED, f"{change}: {problem}")
+        if restored.undoing in NOT_RESTORED:
+            return result(RestartStatus.FAILED, f"{change}: {restored.reason}")
         if cleaner.facts.metrics is None or self.read_metrics is None or cleaner.facts.host is None:
             reason = f"{changed}; the value and the source of {edit.name} are restored"
             return result(RestartStatus.RESTARTED, reason, verified_by="config")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
-from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
+from .._changes.order_rollback import restore_orders
 from .._changes.orders import OrderRequest, set_orders
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing, partition_subject, partitions_of
 from .._changes.rollback import Rollback, has_restored
@@ -378,13 +378,13 @@ class TemporaryOrders:
             self._restore(changes)
 
     def _restore(self, changes: Sequence[OrderChange]) -> None:
-        results = restore_orders_with_retries(self.writer, changes)
+        results = restore_orders(self.writer, changes)
         restored = (Undoing.RESTORED, Undoing.ALREADY_BACK)
         self.not_restored.update(
             {each.change.topic_partition: each.reason for each in results if each.undoing not in restored}
         )
         try:
-            end_in_journal(self.journal, results)
+            self.journal.end_undone(results)
         except JournalError as error:
             # The next run finds the orders restored, and ends the changes in the journal.
             self.not_restored.update({each.topic_partition: str(error) for each in changes})

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
-from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
+from .._changes.order_rollback import restore_orders
 from .._changes.orders import OrderRequest, set_orders
 from .._changes.record import LEFT_AS_IS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._changes.sender import Writer, forwarded_for_s
@@ -322,14 +322,14 @@ class ElectionBatch(BatchOutcomes):
         return writer.send(attempt, lambda address: writer.kafka.elect(address, code, waiting))
 
     def _restore(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
-        ended = restore_orders_with_retries(writer, changes)
+        ended = restore_orders(writer, changes)
         self._report_dropped(ended)
         not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in LEFT_AS_IS}
         for partition in self.outcomes.keys() & not_ours.keys():
             reason = say("its replica order is not restored: {reason}", reason=not_ours[partition])
             self.add_to_reason(partition, reason)
         try:
-            end_in_journal(journal, self.kept.keep_unseen(journal, ended))
+            journal.end_undone(self.kept.keep_unseen(journal, ended))
         except JournalError as error:
             # The next run finds the orders restored and ends them in the journal. This run reports what it did.
             settled = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}

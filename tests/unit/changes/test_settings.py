@@ -9,7 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import SettingChange, Undoing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    Leftover,
+    SettingChange,
+    Undoing,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     SettingError,
     begin_change,
@@ -18,10 +22,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
 from unit.fakes.settings import TOPIC_ID, FakeSettings
 
 
+def restore(settings: FakeSettings, journal: Journal, change: SettingChange) -> Leftover[SettingChange]:
+    found = restore_setting(settings.writer(), journal, change)
+    journal.end_undone([found])
+    return found
+
+
 def change_and_restore(settings: FakeSettings, journal: Journal, change: SettingChange) -> None:
     begun = begin_change(settings.writer(), journal, change)
-    undoing, _reason = restore_setting(settings.writer(), journal, begun)
-    assert undoing is Undoing.RESTORED
+    assert restore(settings, journal, begun).undoing is Undoing.RESTORED
 
 
 NAME = "log.cleaner.backoff.ms"
@@ -32,8 +41,7 @@ def test_a_setting_that_seems_restored_is_restored_as_well(settings: FakeSetting
     journal.begin([CHANGE])
     settings.values["3", NAME] = "15001"
     settings.stale["3", NAME] = None
-    undoing, _reason = restore_setting(settings.writer(), journal, CHANGE)
-    assert undoing is Undoing.ALREADY_BACK
+    assert restore(settings, journal, CHANGE).undoing is Undoing.ALREADY_BACK
     assert settings.values == {}
     assert journal.pending == ()
 
@@ -43,15 +51,14 @@ def test_a_setting_that_seems_restored_and_cannot_be_written_stays_pending(
 ) -> None:
     journal.begin([CHANGE])
     settings.refused.add("3")
-    undoing, _reason = restore_setting(settings.writer(), journal, CHANGE)
-    assert undoing is Undoing.FAILED
+    assert restore(settings, journal, CHANGE).undoing is Undoing.FAILED
     assert journal.pending == (CHANGE,)
 
 
 def test_another_partys_value_stays(settings: FakeSettings, journal: Journal) -> None:
     journal.begin([CHANGE])
     settings.values["3", NAME] = "900"
-    assert restore_setting(settings.writer(), journal, CHANGE)[0] is Undoing.CONFLICT
+    assert restore(settings, journal, CHANGE).undoing is Undoing.CONFLICT
     assert settings.values == {("3", NAME): "900"}
     assert journal.pending == ()
 
@@ -117,7 +124,7 @@ def test_only_our_value_is_removed_from_the_successor_of_a_deleted_topic(
     journal.begin([OF_TOPIC])
     settings.topic_ids["t"] = NEW_ID
     settings.values["t", OF_TOPIC.name] = theirs
-    undoing, reason = restore_setting(settings.writer(), journal, OF_TOPIC)
-    assert (undoing, "was removed from it" in reason) == (Undoing.GONE, left is None)
+    found = restore(settings, journal, OF_TOPIC)
+    assert (found.undoing, "was removed from it" in found.reason) == (Undoing.GONE, left is None)
     assert settings.values.get(("t", OF_TOPIC.name)) == left
     assert journal.pending == ()

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     AnyLeftover,
+    Leftover,
     ReplicaChange,
     Undoing,
 )
@@ -46,8 +47,8 @@ def undone(
         def is_dropped(self, change: ReplicaChange) -> bool:
             return True
 
-        def restore_replica(self, change: ReplicaChange) -> tuple[Undoing, str]:
-            return restore_replica(change)
+        def restore_replica(self, change: ReplicaChange) -> Leftover[ReplicaChange]:
+            return Leftover(change, *restore_replica(change))
 
     writer = Writer(settings, [*ADDRESSES.values()], 2, 1.0)
     replicas = Replicas(writer, ADDRESSES, journal, 1.0, threading.Event(), NullProgress())
