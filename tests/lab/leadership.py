@@ -30,11 +30,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.depr
     run_leadership,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import (
-    MoveOptions,
     MoveReport,
     move_leaders,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import LeadershipOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.move_finder import MoveOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import ListRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress

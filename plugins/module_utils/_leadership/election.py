@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
@@ -22,70 +21,24 @@ from .._changes.orders import OrderRequest, set_orders
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing, partition_subject, partitions_of
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
-from .._kafka.cluster import Cluster
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import REASSIGNING, Broker, PartitionState, Racks, TopicPartition, in_batches, racks_of
+from .._model.partition import REASSIGNING, PartitionState, Racks, TopicPartition, in_batches, racks_of
 from .._model.reason import because, say
 from .._model.run import Progress
-from .._model.silent_leaders import describe_silent_leader, silent_brokers, wait_for_fencing
-from .blacklist import matches
-from .history import Histories
+from .._model.silent_leaders import wait_for_fencing
 from .memory import Memory, list_changes
-from .memory_topic import LeadershipOptions, MemoryTopic
-from .moves import LEADERLESS, Move, MoveStatus, doubt_leader, move_away, move_to
-from .orders import Order, find_base, with_last
-from .unfit import Unfit
+from .memory_topic import MemoryTopic
+from .move_finder import MoveFinder, MoveOptions
+from .moves import LEADERLESS, Move, MoveStatus
+from .orders import with_last
 
 _ROUND_S = 0.5
 """The shortest round. Brokers usually lag behind the controller by less."""
 _OPEN = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
-_NOTHING = Memory()
 STOPPED = "the run was asked to stop before this election; run it again"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveOptions(LeadershipOptions):
-    """The leaders to move, and the limits."""
-
-    from_brokers: frozenset[int]
-    """Brokers that should not lead any partition that another broker can lead."""
-    to_brokers: frozenset[int]
-    """Brokers that should lead the partitions whose preferred replica they have."""
-    patterns: tuple[str, ...]
-    """Patterns of the topics to include; empty for all topics."""
-    max_moves: int
-    """The number of elections in one batch; at most PARTITIONS_PER_REQUEST."""
-
-    fencing_wait_ms: int = 0
-    """How long to wait while leaders do not answer, until the controller fences them. Check mode does not wait."""
-
-    def judge(self, state: PartitionState, unfit: Unfit, undone: Memory) -> Move | None:
-        """Return the move of a partition; None if there is none. Orders in ``undone`` count as restored.
-
-        If no broker is named, nothing is to be moved, and that is known only of partitions whose leaders answer.
-        """
-        silent = unfit.silent
-        is_run_topic = state.topic == self.journal.topic
-        if is_run_topic or (self.patterns and not matches(state.topic, self.patterns)):
-            return None
-        move = move_away(state, self.from_brokers, unfit.why, assume_reordered=self.check_mode) or move_to(
-            state, self.to_brokers, self._order_without(state, undone), unfit.why
-        )
-        if move is None and state.leader_id in silent and (not self._named or self._named.intersection(state.replicas)):
-            return doubt_leader(state, describe_silent_leader(silent[state.leader_id]))
-        return move
-
-    @property
-    def _named(self) -> frozenset[int]:
-        return self.from_brokers | self.to_brokers
-
-    def _order_without(self, state: PartitionState, memory: Memory) -> Order:
-        """Return the order after ``to_brokers`` are removed from the list: without a memory, the present order."""
-        base = find_base(state.topic_id, state.replicas, memory.orders.get(state.topic_partition))
-        return with_last(base.order, memory.blacklist.listed_for(state.topic) - self.to_brokers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +78,14 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     Raises JournalError before anything was changed; or CallError if no broker could be read.
     """
     progress.step("looking at the leaders")
-    cluster, brokers, moves, histories = wait_for_fencing(
+    finder, moves = wait_for_fencing(
         lambda: _look(kafka, options),
-        lambda found: [each for each in found.moves.values() if each.status is MoveStatus.LED_BY_SILENT],
+        lambda found: [each for each in found[1].values() if each.status is MoveStatus.LED_BY_SILENT],
         0 if options.check_mode else options.fencing_wait_ms,
         kafka.clock,
         progress.step,
     )
+    cluster, brokers = finder.cluster, finder.brokers
     living = cluster.living(brokers)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
@@ -142,8 +96,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
             orders = TemporaryOrders(writer, journal)
-            unfit = Unfit(silent_brokers(brokers))
-            run = _Run(writer, options, cluster.addresses, unfit, histories, orders, progress, stop, requested)
+            run = _Run(writer, finder, orders, progress, stop, requested)
             moves = run.move(moves)
             moves |= {each: _unrestored(moves[each], why) for each, why in orders.not_restored.items()}
             rollback.settle_doubt()
@@ -184,35 +137,24 @@ def _forget_returned(
     return ()
 
 
-class _Look(NamedTuple):
-    cluster: Cluster
-    brokers: tuple[Broker, ...]
-    moves: dict[TopicPartition, Move]
-    histories: Histories
-
-
-def _look(kafka: Kafka, options: MoveOptions) -> _Look:
+def _look(kafka: Kafka, options: MoveOptions) -> tuple[MoveFinder, dict[TopicPartition, Move]]:
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
     brokers = kafka.probe_brokers(cluster)
-    undone = _NOTHING
+    undone = Memory()
     if options.check_mode and options.to_brokers:
         undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
+    finder = MoveFinder(kafka, options, cluster, brokers, undone)
     states = kafka.describe_partitions().partitions
-    histories = Histories(kafka, cluster.living(brokers), options.to_brokers)
-    unfit = Unfit(silent_brokers(brokers))
-    moves = _find_moves(options, states, unfit, histories, undone)
-    if options.check_mode and unfit.look_for_late(kafka, cluster.addresses, moves.values()):
-        moves = _find_moves(options, states, unfit, histories, undone)
-    return _Look(cluster, brokers, moves, histories)
+    moves = finder.find(states)
+    if options.check_mode and finder.look_for_late(moves.values()):
+        moves = finder.find(states)
+    return finder, moves
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     writer: Writer
-    options: MoveOptions
-    addresses: Mapping[int, Address]
-    unfit: Unfit
-    histories: Histories
+    finder: MoveFinder
     temporary_orders: TemporaryOrders
     progress: Progress
     stop: threading.Event
@@ -237,7 +179,7 @@ class _Run:
 
     def _in_batches(self, wanted: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         ended: dict[TopicPartition, Move] = {}
-        for batch in in_batches([*wanted], self.options.max_moves):
+        for batch in in_batches([*wanted], self.finder.options.max_moves):
             self.progress.step("moving leaders", len(ended), len(wanted))
             if self.stop.is_set():
                 ended |= {each: replace(wanted[each], status=MoveStatus.FAILED, reason=STOPPED) for each in batch}
@@ -249,7 +191,7 @@ class _Run:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.writer.kafka.describe_partitions().partitions}
-        found = _find_moves(self.options, states.values(), self.unfit, self.histories)
+        found = self.finder.find(states.values())
         settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if moves.get(each, move).status is not MoveStatus.FAILED} | {
             each: _end_move(moves[each], states.get(each)) for each in settled
@@ -260,7 +202,7 @@ class _Run:
 
         A move whose target has changed is returned as it is now, still to be made.
         """
-        self.unfit.look_for_late(self.writer.kafka, self.addresses, moves.values())
+        self.finder.look_for_late(moves.values())
         ended, waiting = self._judge_again(moves)
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
@@ -291,21 +233,10 @@ class _Run:
     ) -> tuple[dict[TopicPartition, Move], dict[TopicPartition, Move]]:
         """Read the partitions, and return the moves that are over, and those that are still to be made."""
         states = self.writer.kafka.read_partition_states(moves).states
-        found = _find_moves(self.options, states.values(), self.unfit, self.histories)
+        found = self.finder.find(states.values())
         waiting = {each: found[each] for each in _to_move(found)}
         over = {each: found.get(each) or _end_move(moves[each], states.get(each)) for each in moves}
         return {each: move for each, move in over.items() if each not in waiting}, waiting
-
-
-def _find_moves(
-    options: MoveOptions,
-    states: Iterable[PartitionState],
-    unfit: Unfit,
-    histories: Histories,
-    undone: Memory = _NOTHING,
-) -> dict[TopicPartition, Move]:
-    judged = {state.topic_partition: options.judge(state, unfit, undone) for state in states}
-    return histories.hold_back({partition: move for partition, move in sorted(judged.items()) if move is not None})
 
 
 def _to_move(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:

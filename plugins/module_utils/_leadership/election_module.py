@@ -23,8 +23,9 @@ from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, diff_of, list_rows
 from .blacklist import BlacklistError, check_request
-from .election import MoveOptions, MoveReport, move_leaders
+from .election import MoveReport, move_leaders
 from .memory_topic import leadership_options
+from .move_finder import MoveOptions
 from .moves import MOVING, WRONG, Move, MoveStatus
 from .report import add_leaders, read_leadership_report
 

@@ -24,12 +24,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import Answers, OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import (
-    MoveOptions,
     MoveReport,
     move_leaders,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.move_finder import MoveOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
