@@ -48,10 +48,6 @@ class LockLostError(JournalError):
 class JournalLog(Protocol):
     """The topic of the journal. This run holds its lock."""
 
-    @property
-    def name(self) -> str:
-        """The name of the topic, for messages."""
-
     def append(self, entries: Sequence[Entry]) -> None:
         """Return once the entries are durable. Raises JournalError."""
 
@@ -77,11 +73,6 @@ class Journal:
         """Subjects of requests that an earlier run sent again after a lost response: the first one may be executed."""
         self._undone: set[str] = set()
         """Keys of changes in doubt that were undone. Others stay as they are: the order of an election may have to."""
-
-    @property
-    def name(self) -> str:
-        """The name of the topic, for messages."""
-        return self._log.name
 
     @property
     def pending(self) -> tuple[Change, ...]:
@@ -209,14 +200,9 @@ class Journal:
         match change, pending:
             case SettingChange(), SettingChange() if same_value(change.original, pending.changed):
                 return replace(change, original=pending.original)
-            case OrderChange(), OrderChange() if change.continues(pending):
+            case OrderChange(topic_id=now), OrderChange(topic_id=then) if (now, change.original) == (
+                then,
+                pending.changed,
+            ):
                 return replace(change, original=pending.original)
         return change
-
-
-def damage_error(name: str, number: int) -> JournalError:
-    """Return the error for an invalid record. ``number`` counts from 1."""
-    return JournalError(
-        f"{name} is damaged in record {number}, so nothing was changed. Compare the replica orders and settings in it "
-        "with the cluster, restore what is needed, then remove it"
-    )

@@ -24,8 +24,8 @@ from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.reason import say
 from .._model.run import looks
-from .orders import OrderRequest, set_orders
-from .record import Leftover, OrderChange, OrderLeftover, Undoing, partition_subject
+from .orders import OrderRequest, cancel_once, set_orders
+from .record import Leftover, OrderChange, OrderLeftover, Undoing
 from .sender import Writer
 
 _TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
@@ -177,13 +177,9 @@ def _restore_after_drops(
 
 def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) -> bool:
     """Cancel the removal of the dropped brokers if possible, and return whether it was canceled."""
-    if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_forbidden():
+    if state.is_offline or not {*change.dropped} <= {*state.replicas}:
         return False
-    try:
-        return writer.send(0, lambda to: writer.kafka.cancel(to, change.topic_partition)) is None
-    except CallError as error:
-        writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
-        return False
+    return not cancel_once(writer, change.topic_partition)
 
 
 def _preview(change: OrderChange, state: PartitionState | None, is_known: bool | None) -> OrderLeftover:
@@ -214,7 +210,7 @@ def _preview(change: OrderChange, state: PartitionState | None, is_known: bool |
         if change.reassignment:
             return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_restored_text(change)}")
         return Leftover(replace(change, dropped=()), Undoing.ALREADY_BACK, "its order is the original one")
-    if change.is_restored_without_dropped(state.replicas):
+    if change.leaving and state.replicas in (change.without_dropped, change.restored_order):
         return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_restored_text(change)}")
     restored = f"back to {_restored_text(change)}"
     return Leftover(change, Undoing.WOULD_RESTORE, f"an earlier run left {list(change.changed)}: {restored}")

@@ -173,13 +173,21 @@ def cancel_on_new_topic(writer: Writer, state: PartitionState, requested: Sequen
         f"the topic was re-created (id {state.topic_id}) when the replicas {list(requested)} of the deleted topic were "
         "requested, which began a reassignment"
     )
-    problem = writer.why_forbidden()
-    try:
-        problem = problem or writer.send(0, lambda to: writer.kafka.cancel(to, state.topic_partition)) or ""
-    except CallError as error:
-        writer.note_doubt_after(error, [partition_subject(state.topic_partition)])
-        problem = str(error)
-    if problem:
+    if problem := cancel_once(writer, state.topic_partition):
         return f"{began}, and it could not be canceled: {problem}"
     # Tried on 4.3.1: [1, 2] on which [3, 2] was requested and canceled is [2, 1].
     return f"{began}: it was canceled, which keeps its replicas, perhaps in another order than its first"
+
+
+def cancel_once(writer: Writer, partition: TopicPartition) -> str:
+    """Cancel the reassignment of a partition, and return why that failed; empty if it did not.
+
+    It is requested once: what a second request cancels may be another reassignment.
+    """
+    if forbidden := writer.why_forbidden():
+        return forbidden
+    try:
+        return writer.send(0, lambda to: writer.kafka.cancel(to, partition)) or ""
+    except CallError as error:
+        writer.note_doubt_after(error, [partition_subject(partition)])
+        return str(error)

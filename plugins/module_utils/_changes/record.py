@@ -110,14 +110,6 @@ class OrderChange(OfPartition):
         """Return whether this change set these replicas, with or without the dropped brokers."""
         return replicas in (self.changed, self.requested_order)
 
-    def is_restored_without_dropped(self, replicas: tuple[int, ...]) -> bool:
-        """Return whether brokers were dropped and the others are in their original order."""
-        return bool(self.leaving) and replicas in (self.without_dropped, self.restored_order)
-
-    def continues(self, earlier: OrderChange) -> bool:
-        """Return whether this change begins with the order that the earlier change has set."""
-        return self.topic_id == earlier.topic_id and self.original == earlier.changed
-
     @property
     def key(self) -> str:
         return f"order/{self.topic}/{self.partition}"
@@ -220,18 +212,17 @@ class LastingOrders:
 Change: TypeAlias = "OrderChange | ReplicaChange | SettingChange | VoterChange | LastingOrders"
 
 _KINDS: dict[str, type[Change]] = {
-    "order": OrderChange,
     "replica": ReplicaChange,
+    "order": OrderChange,
     "setting": SettingChange,
     "voter": VoterChange,
     "lasting": LastingOrders,
 }
+"""In the order in which they are undone: a throttle must last until the replica is copied."""
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
 _CHANGES_PER_RECORD = 500
 """With a record for each change, the journal takes 5 % of an election's time. 500 of the longest names are 300 kB."""
-_UNDO_ORDER = ("replica", "order", "setting", "voter", "lasting")
-"""Settings come after replicas, because a throttle must last until the replica is copied."""
 
 
 AnyChange = TypeVar("AnyChange", bound=Change)
@@ -308,7 +299,7 @@ def in_undo_order(pending: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def _undo_position(change: Change) -> tuple[int, str, int, str]:
-    kind = _UNDO_ORDER.index(change.key.partition("/")[0])
+    kind = [*_NAMES].index(type(change))
     if isinstance(change, (OrderChange, ReplicaChange)):
         return kind, change.topic, change.partition, ""
     return kind, "", 0, change.key

@@ -20,7 +20,7 @@ from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .journal import Journal
-from .orders import OrderRequest, cancel_on_new_topic, explain_new_topic, set_orders
+from .orders import OrderRequest, cancel_on_new_topic, cancel_once, explain_new_topic, set_orders
 from .record import Leftover, ReplicaChange, Undoing, partition_subject
 from .sender import Seen, Writer, undo_when_shown, until_seen
 
@@ -183,15 +183,11 @@ class ReplicaSets:
 
     def _cancel_drop(self, change: ReplicaChange) -> None:
         """Cancel the reassignment if it removes the replica. Another cancellation would delete what was copied."""
-        if forbidden := self.writer.why_forbidden():
-            raise StepError(forbidden)
         try:
             running = self.writer.kafka.running_reassignments([change.topic_partition]).get(change.topic_partition)
-            cancel = self.writer.kafka.cancel
             is_drop = running is not None and change.broker_id in running.removing
-            problem = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if is_drop else None
+            problem = cancel_once(self.writer, change.topic_partition) if is_drop else ""
         except CallError as error:
-            self.writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
             problem = str(error)
         if problem:
             self.progress.step(f"{change.topic_partition}: its reassignment cannot be canceled: {problem}")

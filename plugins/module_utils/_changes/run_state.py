@@ -26,8 +26,7 @@ from typing import Any
 
 from .._model.program import is_alive
 from .._model.run import utc_now
-from .journal import damage_error
-from .record import Change, Entry, apply_entry
+from .record import Change, Entry, JournalError, apply_entry
 
 RUN_TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "READ", "WRITE", "DELETE")
 """The ACL operations that a principal needs on the topic."""
@@ -55,9 +54,6 @@ class Holder:
     def __str__(self) -> str:
         job = f", AWX job {self.job}" if self.job else ""
         return f"user {self.user} on host {self.host}, process {self.pid}{job}, since {self.since}"
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @property
     def has_ended_here(self) -> bool:
@@ -93,7 +89,7 @@ class RunState:
             "claim": self.generation + 1,
             "after": self.holder_offset,
             "topicId": self.topic_id,
-            "holder": holder.to_json(),
+            "holder": asdict(holder),
         }
 
     def is_held_by(self, holder: Holder) -> bool:
@@ -114,14 +110,21 @@ class RunState:
                 return
         except (ValueError, KeyError, TypeError):
             if self.holder is not None and run == self.holder.run:
-                raise damage_error(f"topic {self.topic}", offset + 1) from None
+                raise self._damage(offset + 1) from None
             return
         if self.holder is None or run != self.holder.run or self.has_left:
             return
         try:
             self._apply_entry(offset, entry)
         except (ValueError, KeyError, TypeError):
-            raise damage_error(f"topic {self.topic}", offset + 1) from None
+            raise self._damage(offset + 1) from None
+
+    def _damage(self, number: int) -> JournalError:
+        """Return the error for an invalid record. ``number`` counts from 1."""
+        return JournalError(
+            f"topic {self.topic} is damaged in record {number}, so nothing was changed. Compare the replica orders and "
+            "settings in it with the cluster, restore what is needed, then remove it"
+        )
 
     def pass_over(self, holder: Holder, offset: int, number: int) -> None:
         """Pass over records that the holder itself has just written, if no other record is before them.
@@ -170,7 +173,7 @@ def new_holder() -> Holder:
 
 
 def _holder_from(value: dict[str, Any]) -> Holder:
-    """Return what ``to_json`` wrote. Raises KeyError, TypeError or ValueError."""
+    """Return the holder of a claim. Raises KeyError, TypeError or ValueError."""
     holder = Holder(**{each.name: value[each.name] for each in fields(Holder)})
     if not isinstance(holder.pid, int) or not all(
         isinstance(each, str) for each in (holder.run, holder.user, holder.host, holder.process, holder.job)

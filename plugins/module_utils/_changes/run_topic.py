@@ -133,7 +133,7 @@ class RunTopics:
                 if created is None or isinstance(error, LockHeldError) or created.is_claimed_by_another():
                     raise
                 created.delete()
-                others = {each: address for each, address in self.living.items() if each != created.leader_id}
+                others = {each: address for each, address in self.living.items() if each != created.own.leader_id}
                 if isinstance(error, TopicUnavailableError) or not others or not retries:
                     raise
                 # A broker whose disk hangs still answers other requests, and no new topic gets another leader.
@@ -197,9 +197,10 @@ class TopicLog:
     def __init__(self, topics: RunTopics, own: OwnTopic, holder: Holder | None) -> None:
         self._topics = topics
         self._clock = topics.kafka.clock
-        self._own = own
+        self.own = own
         self._holder = holder
-        self._state = RunState(topics.topic, own.topic_id)
+        self.state = RunState(topics.topic, own.topic_id)
+        """The state after all records that were read."""
         self._lock = threading.RLock()
         self._count = 0
         self._acknowledged_at = self._clock.monotonic()
@@ -210,30 +211,17 @@ class TopicLog:
         self.notes: list[str] = []
         """Messages for the operator; complete once the log is closed."""
 
-    @property
-    def name(self) -> str:
-        return self._own.name
-
-    @property
-    def leader_id(self) -> int:
-        return self._own.leader_id
-
-    @property
-    def state(self) -> RunState:
-        """The state after all records that were read."""
-        return self._state
-
     def refresh(self) -> RunState:
         """Read the new records.
 
         Raises LockLostError if the topic was deleted, or JournalError.
         """
         with self._lock:
-            records = self._own.read(self._state.next_offset)
+            records = self.own.read(self.state.next_offset)
             for offset, (key, value) in records.records:
-                self._state.apply(offset, key, value)
-            self._state.next_offset = max(self._state.next_offset, records.next_offset)
-            return self._state
+                self.state.apply(offset, key, value)
+            self.state.next_offset = max(self.state.next_offset, records.next_offset)
+            return self.state
 
     def take(self, progress: Progress) -> bool:
         """Claim the lock. Return False if the topic was deleted, so that it must be created again.
@@ -245,7 +233,7 @@ class TopicLog:
             self._claim()
         except LockLostError:
             return False
-        if self._is_inherited and not self._state.pending and self.delete():
+        if self._is_inherited and not self.state.pending and self.delete():
             # This run needs another topic: the earlier holder could delete this one if it wakes up.
             return False
         self._beating = threading.Thread(target=self._write_heartbeats, name="kafkaops-heartbeat", daemon=True)
@@ -262,9 +250,9 @@ class TopicLog:
         """Append entries, and wait until all in-sync replicas have them. Raises LockLostError or JournalError."""
         with self._lock:
             self._refuse_if_lost()
-            self._own.wait_for_follower()
+            self.own.wait_for_follower()
             for offset, number in self._produce(entries):
-                self._state.pass_over(self._own_holder, offset, number)
+                self.state.pass_over(self._own_holder, offset, number)
 
     def require_lock(self) -> None:
         """Raise LockLostError unless this run holds the lock, or JournalError if this cannot be checked."""
@@ -307,16 +295,16 @@ class TopicLog:
             if not (is_settled and self.delete()):
                 self._produce([{"leave": True}])
         except (JournalError, NoBrokerAnswersError) as error:
-            self.notes.append(f"{self.name} could not be released: {error}")
+            self.notes.append(f"{self.own.name} could not be released: {error}")
 
     @property
     def _own_holder(self) -> Holder:
         if self._holder is None:
-            raise JournalError(f"{self.name} is open for reading only")
+            raise JournalError(f"{self.own.name} is open for reading only")
         return self._holder
 
     def _move_to(self, successor: TopicLog) -> None:
-        self._state, self._own, self._is_inherited = successor.state, successor._own, False
+        self.state, self.own, self._is_inherited = successor.state, successor.own, False
         self._count = 0
         self._claim()
 
@@ -340,12 +328,12 @@ class TopicLog:
 
     def _claim(self) -> None:
         holder = self._own_holder
-        self._produce([self._state.claim(holder)])
+        self._produce([self.state.claim(holder)])
         state = self.refresh()
         if not state.is_held_by(holder) and state.holder is not None:
             raise LockHeldError(self._topics.topic, state.holder)
         if not state.is_held_by(holder):
-            raise JournalError(f"a claim on {self.name} has no effect: an unknown version has written to it")
+            raise JournalError(f"a claim on {self.own.name} has no effect: an unknown version has written to it")
 
     def _check_held(self) -> None:
         try:
@@ -367,18 +355,18 @@ class TopicLog:
         for entry in entries:
             self._count += 1
             records.append((key, json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()))
-        appended = self._own.append(records)
+        appended = self.own.append(records)
         self._acknowledged_at = self._clock.monotonic()
         return appended
 
     def delete(self) -> bool:
         """Delete the topic. If that fails, add a note and return False."""
-        problem = self._own.delete()
+        problem = self.own.delete()
         if not problem:
             return True
         self.notes.append(
-            f"{self.name} is not needed any more and could not be deleted: {problem}. It blocks no run while it has a "
-            "leader. In an outage that takes its leader, a run needs kafka_journal_discard_lost: delete it before"
+            f"{self.own.name} is not needed any more and could not be deleted: {problem}. It blocks no run while it "
+            "has a leader. In an outage that takes its leader, a run needs kafka_journal_discard_lost: delete it before"
         )
         return False
 

@@ -54,10 +54,6 @@ class SettingWriter:
     def kafka(self) -> Kafka:
         return self.writer.kafka
 
-    def with_journal(self, journal: Journal) -> SettingWriter:
-        """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
-        return replace(self, writer=self.writer.with_journal(journal))
-
     def read_configs(self, change: SettingChange) -> str | None:
         """Return the resource's own value; None if it has none.
 

@@ -9,43 +9,18 @@ The stop gate takes and releases them under the lock of the cluster. All runs th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime, timedelta
 from typing import Any
 
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.settings import Address
-from .._model.stop_ticket import TICKET_TIME, TICKET_TOPIC, StopTicket
+from .._model.stop_ticket import TICKET_TOPIC, StopTicket
 from .keyed_topic import KeyedTopic
 from .record import JournalError
-from .run_state import Holder
 
 _VERSION = 1
-
-
-def new_ticket(
-    holder: Holder, brokers: Iterable[int], racks: Iterable[str], owner: str, *, minutes: int, now: datetime
-) -> StopTicket:
-    """Return a ticket. ``owner`` is empty if the user and the host are to name the owner.
-
-    ``minutes`` count from ``now``, the cluster's time (``BaseKafka.cluster_time``), and not that of this host.
-    """
-    return StopTicket(
-        ticket_id=holder.run,
-        brokers=tuple(sorted(brokers)),
-        racks=tuple(sorted(racks)),
-        owner=owner or default_owner(holder),
-        job=holder.job,
-        since=now.strftime(TICKET_TIME),
-        until=(now + timedelta(minutes=minutes)).strftime(TICKET_TIME),
-    )
-
-
-def default_owner(holder: Holder) -> str:
-    """Return who owns a ticket if no owner is named."""
-    return f"{holder.user} on {holder.host}"
 
 
 def ticket_store(kafka: BaseKafka, living: Mapping[int, Address]) -> KeyedTopic:

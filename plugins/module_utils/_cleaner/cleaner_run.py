@@ -69,7 +69,7 @@ class CleanerRun:
             rollback = Rollback.of(
                 writer, self.living, journal, progress=self.progress, stop=self.stop, timeout_s=timeout_s
             )
-            yield LockedRun(replace(self, settings=self.settings.with_journal(journal)), journal, writer, rollback)
+            yield LockedRun(replace(self, settings=rollback.settings), journal, writer, rollback)
 
     @property
     def _journal(self) -> ClusterJournal:

@@ -18,27 +18,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal, LockLostError
 from .._changes.journal_reader import JournalOptions
 from .._changes.record import JournalError
-from .._changes.run_state import new_holder
+from .._changes.run_state import Holder, new_holder
 from .._changes.run_topic import LockHeldError
-from .._changes.stop_tickets import (
-    default_owner,
-    encode_ticket,
-    new_ticket,
-    parse_tickets,
-    split_by_time,
-    ticket_store,
-)
+from .._changes.stop_tickets import encode_ticket, parse_tickets, split_by_time, ticket_store
 from .._kafka.port import Kafka
 from .._model.partition import RUNNING_STATES, Broker, BrokerState
 from .._model.reasons import name_partitions, plural
 from .._model.run import looks
 from .._model.stop_prediction import ClusterView, StopReasonKind
-from .._model.stop_ticket import StopTicket
+from .._model.stop_ticket import TICKET_TIME, StopTicket
 from .gate import Answer, Asked, Gate, StopReason, reason, ticket_reason, worst_first
 from .looking import check_stop, is_renewal, resolve, unread
 from .question import Question
@@ -116,7 +110,7 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
     brokers = kafka.probe_brokers(cluster)
     tickets = parse_tickets(ticket_store(kafka, cluster.living(brokers)).peek())
     found, unknown_racks = _tickets_of(question, tickets, brokers)
-    owner = terms.owner or default_owner(new_holder())
+    owner = terms.owner or _default_owner(new_holder())
     ours = [each for each in found if each.owner == owner]
     reasons = [*unknown_racks, *(_of_another_owner(each) for each in found if each not in ours)]
     notes = [] if found else ["no ticket names these brokers: nothing is to be released"]
@@ -189,7 +183,21 @@ def _ticket(kafka: Kafka, brokers: Sequence[int], known: Sequence[Broker], terms
             "the active controller does not return its time, from which a ticket is valid: nothing was written. "
             "Run the playbook kafkaops.recovery.check_quorum, and ask again"
         )
-    return new_ticket(new_holder(), brokers, racks, terms.owner, minutes=terms.minutes, now=now)
+    holder = new_holder()
+    return StopTicket(
+        ticket_id=holder.run,
+        brokers=tuple(sorted(brokers)),
+        racks=tuple(sorted(racks)),
+        owner=terms.owner or _default_owner(holder),
+        job=holder.job,
+        since=now.strftime(TICKET_TIME),
+        until=(now + timedelta(minutes=terms.minutes)).strftime(TICKET_TIME),
+    )
+
+
+def _default_owner(holder: Holder) -> str:
+    """Return who owns a ticket if no owner is named."""
+    return f"{holder.user} on {holder.host}"
 
 
 def _locked(  # noqa: PLR0917

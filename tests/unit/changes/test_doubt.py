@@ -258,7 +258,7 @@ def test_a_runs_own_late_setting_is_undone(settings: FakeSettings, journal: Jour
         write(*args)  # type: ignore[arg-type]
 
     settings.write_configs = once_lost  # type: ignore[method-assign, assignment]
-    writer = settings.writer().with_journal(journal)
+    writer = replace(settings.writer(), writer=settings.writer().writer.with_journal(journal))
     journal.end_undone([restore_setting(writer, journal, begin_change(writer, journal, RATE))])
     assert settings.values == {}
     assert [*journal.pending] == [RATE], "it may still be executed"
