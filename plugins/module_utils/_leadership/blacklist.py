@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -113,18 +113,18 @@ def parse_config_value(text: str) -> tuple[int, ...]:
 
 def check_request(brokers: Collection[int], patterns: Collection[str]) -> None:
     """Raise BlacklistError, which names all errors of the request."""
-    errors = [*_errors(brokers, patterns)]
+    errors = [
+        f"{each} is not a broker id: give a number from 0 to {INT32_MAX}"
+        for each in brokers
+        if not 0 <= each <= INT32_MAX
+    ]
+    errors += [
+        f"{each!r} is not a topic pattern: use the characters of topic names, * for any and ? for one"
+        for each in patterns
+        if not _PATTERN.fullmatch(each)
+    ]
     if errors:
         raise BlacklistError("; ".join(errors))
-
-
-def _errors(brokers: Collection[int], patterns: Collection[str]) -> Iterator[str]:
-    for broker_id in brokers:
-        if not 0 <= broker_id <= INT32_MAX:
-            yield f"{broker_id} is not a broker id: give a number from 0 to {INT32_MAX}"
-    for pattern in patterns:
-        if not _PATTERN.fullmatch(pattern):
-            yield f"{pattern!r} is not a topic pattern: use the characters of topic names, * for any and ? for one"
 
 
 def _changed(listed: tuple[int, ...], change: Change, brokers: Collection[int]) -> tuple[int, ...]:
@@ -142,9 +142,7 @@ def require_registered(named: Iterable[int], listed: Blacklist, registered: Coll
 
     A broker that is ``listed`` already need not be registered.
     """
-    known = {*registered, *listed.brokers, *(each for brokers in listed.by_topic.values() for each in brokers)}
-    unknown = sorted(set(named) - known)
-    if unknown:
+    if unknown := sorted({*named} - {*registered} - listed.all_brokers):
         raise BlacklistError(
             f"not registered with this cluster: broker {', '.join(map(str, unknown))}; registered are "
             f"{', '.join(map(str, sorted(registered)))}. Nothing was changed: correct the broker ids"

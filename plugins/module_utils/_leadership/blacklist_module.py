@@ -25,7 +25,7 @@ from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
 from .memory_topic import LeadershipOptions, leadership_options
 from .orders import Drift
-from .report import LEADERSHIP_REPORT, LeadershipReport, leadership_report_document
+from .report import LEADERSHIP_REPORT, REPORT, LeadershipReport
 from .view import ListRequest
 
 
@@ -67,7 +67,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
             orders=tuple(result.outcomes.values()),
             leaders=None,
         )
-        return leadership_report_document(report)
+        return REPORT.encode(report)
 
     return replace(result, report_error=report_file.write_or_explain(document_at, LEADERSHIP_REPORT))
 

@@ -48,17 +48,12 @@ class LeadershipReport:
     """None if no election was requested."""
 
 
-_REPORT, _MOVE = codec(LeadershipReport, "a leadership report is an object"), codec(Move)
+REPORT, _MOVE = codec(LeadershipReport, "a leadership report is an object"), codec(Move)
 LEADERSHIP_REPORT = document(
     "leadership-report",
     "What became of the list of deprioritized brokers, of replica orders, and of leaders",
-    _REPORT.schema,
+    REPORT.schema,
 )
-
-
-def leadership_report_document(report: LeadershipReport) -> dict[str, Any]:
-    """Return the report as a JSON object."""
-    return _REPORT.encode(report)
 
 
 def read_leadership_report(path: str, cluster_id: str | None = None) -> dict[str, Any]:

@@ -79,13 +79,8 @@ class LeadershipView:
         return changes_list or self.writes_config or any(each.has_work for each in self.decisions.values())
 
     def listed_for(self, topic: str) -> frozenset[int]:
-        """Return the brokers that come last in the topic's replica orders."""
-        return self.list_for_orders.listed_for(topic)
-
-    @property
-    def list_for_orders(self) -> Blacklist:
-        """The part of the list that replica orders must implement."""
-        return Blacklist((), self.after.by_topic) if self.config.is_native else self.after
+        """Return the brokers that come last in the topic's replica orders. A native config needs only the patterns."""
+        return (Blacklist((), self.after.by_topic) if self.config.is_native else self.after).listed_for(topic)
 
 
 def read_config(kafka: Kafka, cluster: Cluster) -> Config:

@@ -20,9 +20,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.move
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Drift
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import (
     LEADERSHIP_REPORT,
+    REPORT,
     LeadershipReport,
     add_leaders,
-    leadership_report_document,
     read_leadership_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
@@ -67,7 +67,7 @@ _REPORT = LeadershipReport(
 
 def test_written_then_completed(tmp_path: Path) -> None:
     path = str(tmp_path / "report.json")
-    write_document(path, leadership_report_document(_REPORT), LEADERSHIP_REPORT)
+    write_document(path, REPORT.encode(_REPORT), LEADERSHIP_REPORT)
     assert read_leadership_report(path)["leaders"] is None
     add_leaders(path, _CLUSTER, [_MOVE], "2026-02-01T00:00:00Z")
     report = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -82,9 +82,9 @@ def test_written_then_completed(tmp_path: Path) -> None:
 
 def test_never_overwritten_and_never_of_another_cluster(tmp_path: Path) -> None:
     path = str(tmp_path / "report.json")
-    write_document(path, leadership_report_document(_REPORT), LEADERSHIP_REPORT)
+    write_document(path, REPORT.encode(_REPORT), LEADERSHIP_REPORT)
     with pytest.raises(DocumentError, match="exists already"):
-        write_document(path, leadership_report_document(_REPORT), LEADERSHIP_REPORT)
+        write_document(path, REPORT.encode(_REPORT), LEADERSHIP_REPORT)
     with pytest.raises(DocumentError, match="this is cluster other"):
         add_leaders(path, "other", [_MOVE], "2026-02-01T00:00:00Z")
     with pytest.raises(DocumentError, match="does not exist"):
