@@ -12,11 +12,14 @@ end in the journal. So if this run dies, the next run inherits the doubt with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from .._kafka.errors import CallError
+from .._model.partition import TopicPartition
+from .._model.run import Progress
 from .journal import Journal
 from .order_rollback import find_changes_on_offline_partitions, preview_order_undo, restore_orders
 from .record import (
@@ -31,6 +34,7 @@ from .record import (
     SettingChange,
     Undoing,
     VoterChange,
+    partition_subject,
     subject_of,
 )
 from .replica_sets import ReplicaSets
@@ -202,3 +206,18 @@ def _explain_late(known: Doubt, result: AnyLeftover) -> AnyLeftover:
 
 def _is_undone(result: AnyLeftover) -> bool:
     return result.undoing not in _NOT_EXECUTED or isinstance(result.change, ReplicaChange)
+
+
+def wait_for_late_requests(
+    writer: Writer, partitions: Collection[TopicPartition], progress: Progress, stop: threading.Event
+) -> bool:
+    """Wait until no request about these partitions can be executed late. Return False if asked to stop first."""
+    if writer.journal is None:
+        return True
+    until = writer.journal.in_doubt_until(map(partition_subject, partitions))
+    while writer.kafka.clock.monotonic() < until:
+        if stop.is_set():
+            return False
+        progress.step("waiting for requests whose responses were lost")
+        writer.kafka.clock.sleep(_PAUSE_S)
+    return True

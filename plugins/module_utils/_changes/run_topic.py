@@ -184,10 +184,8 @@ class RunTopics:
         own = OwnTopic(self._own, found.topic_id, found.leader_id, found.leader_epoch)
         if holder is not None:
             self._own.repair(CONFIG)
-        followers = [each for each in self.living if each != found.leader_id][: MOST_REPLICAS - 1]
-        if holder is not None and len(found.replicas) == 1 and followers:
             # The run that created it died before it added the followers, or no other broker was live.
-            own.add_followers([found.leader_id, *followers])
+            own.add_missing_replicas(MOST_REPLICAS)
         return TopicLog(self, own, holder)
 
 

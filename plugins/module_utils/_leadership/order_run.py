@@ -13,6 +13,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from .._changes.doubt import wait_for_late_requests
 from .._changes.journal import Journal
 from .._changes.keyed_topic import OpenKeyedTopic
 from .._changes.orders import OrderRequest, set_orders
@@ -26,7 +27,6 @@ from .memory import Changes, order_changes
 from .orders import RememberedOrder
 from .view import LeadershipView, decide_again
 
-_WAIT_S = 0.5
 _REMEMBERED_AT_ONCE = 10_000
 _MAY_BE_EXECUTED = (
     "the response to a request for a replica order was lost, and the request may still be executed: a broker keeps it "
@@ -115,16 +115,12 @@ class OrderRun:
         Return whether this succeeded. If not, the original orders must stay remembered: after they are forgotten, no
         run would restore an order that is set late.
         """
-        until = self._in_doubt_until(self._requested)
-        if not until:
-            return True
         unanswered = {each: how for each, how in self._requested.items() if self._in_doubt_until([each])}
-        clock = self.writer.kafka.clock
-        while clock.monotonic() < until:
-            if self.stop.is_set():
-                return False
-            self.progress.step("waiting for orders whose responses were lost", 0, len(unanswered))
-            clock.sleep(_WAIT_S)
+        if not unanswered:
+            return True
+        until = self._in_doubt_until(unanswered)
+        if not wait_for_late_requests(self.writer, unanswered, self.progress, self.stop):
+            return False
         return not self._request_again(unanswered) and self._in_doubt_until(unanswered) <= until
 
     def _request_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:

@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._changes.doubt import wait_for_late_requests
 from .._changes.journal import Journal
-from .._changes.record import LastingOrders, Leftover, SettingChange, partition_subject
+from .._changes.record import LastingOrders, Leftover, SettingChange
 from .._changes.rollback import Rollback
 from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
@@ -31,8 +32,6 @@ from .copying import CopyPace, ReplicaCopier
 from .move_now import foresee
 from .plan import MoveOutcome, RedundancyPlan, ReplicaMove, ReplicaStatus, in_order, outcome_of
 from .results import RestoredReplicas
-
-_WAIT_S = 0.5
 
 PlanAgain = Callable[[frozenset[int]], Sequence[ReplicaMove]]
 """Return moves with other brokers than these."""
@@ -80,7 +79,8 @@ class CopyRun:
             online, silent = self._look_at_brokers()
             throttle.writer = SettingWriter(writer, online)
             stuck = throttle.remove()
-            if not was_pending and self._wait_for_late_requests(plan.moves):
+            requested = [each.topic_partition for each in plan.moves]
+            if not was_pending and wait_for_late_requests(writer, requested, self.progress, self.stop):
                 journal.end([LastingOrders()], "set")
             leftovers = (*leftovers, *rollback.settle_doubt())
         return RestoredReplicas(
@@ -141,14 +141,3 @@ class CopyRun:
         pace = CopyPace(at_once=params["max_concurrent"], stall_s=params["stall_timeout_ms"] / 1000)
         is_throttled = params["throttle_bytes_per_second"] is not None
         return ReplicaCopier(writer, online, pace, self.progress, self.stop, cancels_on_stop=is_throttled)
-
-    def _wait_for_late_requests(self, moves: Sequence[ReplicaMove]) -> bool:
-        """Wait until no request with a lost response can be executed any more. Return False if asked to stop first."""
-        until = self.journal.in_doubt_until(partition_subject(each.topic_partition) for each in moves)
-        clock = self.writer.kafka.clock
-        while clock.monotonic() < until:
-            if self.stop.is_set():
-                return False
-            self.progress.step("waiting for requests whose responses were lost")
-            clock.sleep(_WAIT_S)
-        return True
