@@ -32,8 +32,6 @@ from .topic_by_name import TopicByName
 
 KEYED_TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 """The ACL operations that a principal needs on the topic."""
-_TIMEOUT_S = 12.0
-"""The time limit for one operation. The topic's leader may move, for example in a drain."""
 _COPIES = 3
 _POLICY = "cleanup.policy"
 _CONFIG = {
@@ -151,7 +149,7 @@ class KeyedTopic:
 
     @property
     def _own(self) -> TopicByName:
-        return TopicByName(self.kafka, self.addresses, self.addresses, self.topic, KEYED_TOPIC_RIGHTS, _TIMEOUT_S)
+        return TopicByName(self.kafka, self.addresses, self.addresses, self.topic, KEYED_TOPIC_RIGHTS)
 
     def _create(self) -> OwnTopic:
         replicas = self._own.choose_brokers(_COPIES)

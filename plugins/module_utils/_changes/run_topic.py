@@ -30,7 +30,7 @@ from .journal import LockLostError
 from .own_topic import OwnTopic
 from .record import Entry, JournalError
 from .run_state import RUN_TOPIC_RIGHTS, Holder, RunState
-from .topic_by_name import TopicByName, TopicUnavailableError, send_to_any
+from .topic_by_name import TIMEOUT_S, TopicByName, TopicUnavailableError, send_to_any
 
 RUN_TOPIC = "_kafkaops_run"
 MOST_REPLICAS = 3
@@ -56,8 +56,7 @@ class LockPace:
     beat_s: float = 3.0
     lease_s: float = 8.0
     silence_s: float = 15.0
-    timeout_s: float = 12.0
-    """The time limit for one operation on the topic."""
+    timeout_s: float = TIMEOUT_S
 
 
 USUAL_PACE = LockPace()

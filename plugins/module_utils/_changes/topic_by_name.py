@@ -22,6 +22,8 @@ from .record import JournalError
 
 LATE_AFTER_S = 1.0
 """How long brokers may take to apply metadata before they count as late."""
+TIMEOUT_S = 12.0
+"""The time limit for one operation on a topic. Its leader may move, for example in a drain."""
 _PAUSE_S = 0.5
 _NOT_AUTHORIZED = (error_codes.TOPIC_AUTHORIZATION_FAILED, error_codes.CLUSTER_AUTHORIZATION_FAILED)
 Value = TypeVar("Value")
@@ -76,8 +78,7 @@ class TopicByName:
     topic: str
     rights: Sequence[str]
     """The ACL operations that our principal needs on the topic."""
-    timeout_s: float
-    """The time limit for one operation on the topic."""
+    timeout_s: float = TIMEOUT_S
     tell: Callable[[str], object] = str
     """Says what is waited for."""
 

@@ -116,7 +116,8 @@ class ReplicaMaker(ReplicaSets):
         if is_restored:
             self.restore_leadership(change)
         self.journal.end_undone([Leftover(change, result.undoing, result.reason)])
-        problem = f"{error}; {result.undoing.value}: {result.reason}"
+        stays = "the change stays in the journal: " if result.undoing is Undoing.FAILED else ""
+        problem = f"{error}; {result.undoing.value}: {stays}{result.reason}"
         is_as_before = isinstance(error, UnsafeError) and (is_restored or result.undoing is Undoing.GONE)
         return UnsafeError(problem) if is_as_before else StepError(problem)
 

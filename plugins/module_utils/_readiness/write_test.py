@@ -22,7 +22,6 @@ from .._model.reasons import plural
 from .._model.run import KafkaOpsError
 from .check import Check, CheckName, failed, passed, warning
 
-_TIMEOUT_S = 12.0
 _RIGHTS = ("DESCRIBE", "READ", "WRITE")
 _ASK = "Before a broker is stopped or drained, ask the playbook kafkaops.recovery.check_stop"
 _TEST_KEY = b"readiness"
@@ -82,7 +81,7 @@ def _try_journal(journal: ClusterJournal) -> Iterator[Check]:
 def _try_memory(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...], name: str) -> Iterator[Check]:
     subject = f"topic {name}"
     try:
-        by_name = TopicByName(kafka, cluster.living(brokers), cluster.addresses, name, _RIGHTS, _TIMEOUT_S)
+        by_name = TopicByName(kafka, cluster.living(brokers), cluster.addresses, name, _RIGHTS)
         topic = OwnTopic.find(by_name)
         if topic is None:
             yield passed(CheckName.JOURNAL, "it does not exist: the first drain creates it", subject)

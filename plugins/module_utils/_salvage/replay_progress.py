@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from .._changes.keyed_topic import KEYED_TOPIC_RIGHTS
 from .._changes.own_topic import OwnTopic
 from .._changes.topic_by_name import TopicByName, send_to_any
 from .._kafka import error_codes
@@ -43,7 +44,6 @@ _CONFIG = {
     "segment.ms": "3600000",
 }
 _APPEAR_S = 30.0
-_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 
 
 class ReplayProgressError(KafkaOpsError):
@@ -90,7 +90,9 @@ class ProgressTopic:
 
     @property
     def _own(self) -> TopicByName:
-        return TopicByName(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, SETTLE_S, self.tell)
+        return TopicByName(
+            self.kafka, self.addresses, self.addresses, self.name, KEYED_TOPIC_RIGHTS, SETTLE_S, self.tell
+        )
 
     def _read_from(self, leader: Address, wait_s: float | None) -> Ledgers:
         partition = TopicPartition(self.name, 0)
