@@ -96,7 +96,7 @@ class Rollback(Doubts):
         def ends(result: AnyLeftover) -> bool:
             if may_be_made := self._may_be_made(result, dropped):
                 undone = result if result.undoing is Undoing.RESTORED else None
-                is_kept = result.undoing is Undoing.FAILED
+                is_kept = result.undoing is Undoing.FAILED  # the throttle of a replica in doubt
                 self.doubt(pending[result.change.key], was_restored=not is_kept, undone=undone)
             return not may_be_made
 
