@@ -71,10 +71,12 @@ def test_the_newest_answer_of_each_replica(spark: SparkSession, recorded: Path, 
     assert ends == {1: (12, 2), 2: (11, 3)}
 
 
-def test_columns_that_another_release_did_not_record_are_unknown(recorded: Path) -> None:
-    for file in recorded.glob("*/*/*/replicas/*.parquet"):
+def test_columns_that_another_release_did_not_record_are_unknown(recorded: Path, tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    shutil.copytree(recorded, older)
+    for file in older.glob("*/*/*/replicas/*.parquet"):
         pq.write_table(pq.ParquetFile(file).read().drop(["known_epoch", "size_bytes"]), file)
-    found = find_last_seen(str(recorded), "cluster", [_ORDERS], no_spark)
+    found = find_last_seen(str(older), "cluster", [_ORDERS], no_spark)
     assert found.notes == ()
     assert {each.known_epoch for each in found.seen[_ORDERS].values()} == {None}
     assert found.seen[_ORDERS][1].log_end_offset == 12

@@ -74,8 +74,8 @@ MEANS_NONE = {
 }
 """Lists without which a run does less, or names nothing to do."""
 REFUSED_BY_THE_MODULE = {
-    *("group_recovery_groups", "log_salvage_log_dirs", "log_salvage_topics", "redundancy_partitions"),
-    *("salvage_replay_topics", "unclean_recovery_designations", "unclean_recovery_partitions"),
+    *("group_recovery_groups", "group_recovery_salvage_dir", "log_salvage_log_dirs", "log_salvage_topics"),
+    *("redundancy_partitions", "salvage_replay_topics", "unclean_recovery_designations", "unclean_recovery_partitions"),
 }
 
 
