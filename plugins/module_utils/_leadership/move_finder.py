@@ -86,11 +86,12 @@ class MoveFinder:
         options = self.options
         if not self._is_included(state):
             return None
+        away = move_away(state, options.from_brokers, unfit, assume_reordered=options.check_mode)
+        if away is not None:
+            return away
         base = find_base(state.topic_id, state.replicas, self.undone.orders.get(state.topic_partition))
         order = with_last(base.order, self.undone.blacklist.listed_for(state.topic) - options.to_brokers)
-        return move_away(state, options.from_brokers, unfit, assume_reordered=options.check_mode) or move_to(
-            state, options.to_brokers, order, unfit
-        )
+        return move_to(state, options.to_brokers, order, unfit)
 
     def _is_included(self, state: PartitionState) -> bool:
         patterns = self.options.patterns

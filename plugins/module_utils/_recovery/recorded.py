@@ -107,8 +107,8 @@ def _add(past: ReplicaPast, candidate: Candidate, seen: LastSeen, lost_at_ms: in
 def _refine(past: ReplicaPast, records: int, seen_at_ms: int, lost_at_ms: int | None) -> Estimate | None:
     """Return an estimate of which only the time after the recording is estimated. None if there was none.
 
-    The rate is that between the begin of the estimate and the recording. If the recording has nothing more than the
-    candidate, it is that of the estimate before. A recording from before that says nothing of that time.
+    The rate is that between the start of the estimated time and the recording. If the recording has nothing more than
+    the candidate, it is that of the estimate before. A recording from before that start says nothing of the time.
     """
     before, since_ms = past.estimate, _milliseconds(past.estimated_since)
     if before is None or since_ms is None or lost_at_ms is None or not since_ms < seen_at_ms <= lost_at_ms:

@@ -31,6 +31,16 @@ ONLINE, FIRST = "elsewhere", "first"
 """A topic whose only replica is on the broker that has none of the internal topic, and one that no group reads."""
 
 
+def elect_survivor(cluster: Cluster, topic: str, *, dead: int, away: Collection[int], leader: int) -> None:
+    """Kill the leader of partition 0, thaw a follower, and elect it unclean as an operator does. Broker 4 witnesses."""
+    cluster.brokers[dead].kill()
+    cluster.brokers[leader].thaw()
+    for each in (4, leader):
+        wait_offline(cluster, [topic], seen_by=each, away=away)
+    cluster.client.elect_unclean(topic, [0])
+    wait_until(lambda: cluster.client.describe(topic)[0].leader == leader, 60, what=f"{leader} leads")
+
+
 def replicas_of(cluster: Cluster, topic: str) -> tuple[int, list[int], int]:
     """Return the leader of partition 0, its followers, and the broker without a replica."""
     wait_until(lambda: cluster.client.describe(topic), 60, what=f"{topic} exists")

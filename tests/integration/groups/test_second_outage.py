@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from integration.groups.lost_tails import ONLINE, commit, committed
-from integration.strategies.outages import wait_isr, wait_offline
-from lab import Cluster, wait_until
+from integration.groups.lost_tails import ONLINE, commit, committed, elect_survivor
+from integration.strategies.outages import wait_isr
+from lab import Cluster
 from lab.module_process import run_module
 from lab.playbook import run_playbook
 
@@ -36,7 +36,7 @@ def test_a_group_goes_back_to_where_the_logs_diverge_now(kafka_version: str, tmp
             wait_isr(cluster, [ONLINE], isr, seen_by=4)
             client.produce(ONLINE, 0, _RECORDS)
         commit(cluster, "billing", 3 * _RECORDS)
-        _elect(cluster, dead=1, away=[1, 3], leader=2)
+        elect_survivor(cluster, ONLINE, dead=1, away=[1, 3], leader=2)
         client.produce(ONLINE, 0, 3)
         saved = tmp_path / "saved"
         disks = [str(each) for each in cluster.brokers[1].data_dirs]
@@ -47,7 +47,7 @@ def test_a_group_goes_back_to_where_the_logs_diverge_now(kafka_version: str, tmp
         plan = {"group_recovery_plan_file": str(tmp_path / "plan")}
         look = run_playbook(_PLAYBOOK, {**given, "group_recovery_manual_output_file": str(tmp_path / "plan")})
         assert f"billing elsewhere-0 beyond end would give back 30 - {2 * _RECORDS}" in look.words, look.output
-        _elect(cluster, dead=2, away=[1, 2], leader=3)
+        elect_survivor(cluster, ONLINE, dead=2, away=[1, 2], leader=3)
         client.produce(ONLINE, 0, _NEW)
         go = {
             **given,
@@ -59,12 +59,3 @@ def test_a_group_goes_back_to_where_the_logs_diverge_now(kafka_version: str, tmp
         assert "an election since the plan lost records before 20: make the plan again" in outdated.words
         run = run_playbook(_PLAYBOOK, go)
         assert committed(cluster, "billing") == _RECORDS, run.output
-
-
-def _elect(cluster: Cluster, *, dead: int, away: list[int], leader: int) -> None:
-    cluster.brokers[dead].kill()
-    cluster.brokers[leader].thaw()
-    for each in (4, leader):
-        wait_offline(cluster, [ONLINE], seen_by=each, away=away)
-    cluster.client.elect_unclean(ONLINE, [0])
-    wait_until(lambda: cluster.client.describe(ONLINE)[0].leader == leader, 60, what=f"{leader} leads")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from integration.groups.lost_tails import GROUPS, ONLINE, commit, committed
+from integration.groups.lost_tails import GROUPS, ONLINE, commit, committed, elect_survivor
 from integration.salvage.disks import salvage
-from integration.strategies.outages import wait_isr, wait_offline
-from lab import Cluster, wait_until
+from integration.strategies.outages import wait_isr
+from lab import Cluster
 from lab.playbook import run_playbook
 
 _PLAYBOOK = "kafkaops.recovery.restore_groups"
@@ -39,11 +39,11 @@ def test_the_newest_commit_of_two_disks_counts(kafka_version: str, tmp_path: Pat
             cluster.brokers[frozen].freeze()
             wait_isr(cluster, [GROUPS], isr, seen_by=4)
         _commit(cluster, _FIRST)
-        _elect(cluster, dead=1, away=[1, 3], leader=2)
+        elect_survivor(cluster, GROUPS, dead=1, away=[1, 3], leader=2)
         _commit(cluster, _SECOND)
         places = [tmp_path / "first", tmp_path / "second"]
         salvage(cluster, places[0], log_dirs=cluster.brokers[1].data_dirs)
-        _elect(cluster, dead=2, away=[1, 2], leader=3)
+        elect_survivor(cluster, GROUPS, dead=2, away=[1, 2], leader=3)
         salvage(cluster, places[1], log_dirs=cluster.brokers[2].data_dirs)
         assert {each: committed(cluster, each) for each in _KEPT} == _KEPT
 
@@ -67,12 +67,3 @@ def test_the_newest_commit_of_two_disks_counts(kafka_version: str, tmp_path: Pat
 def _commit(cluster: Cluster, offsets: dict[str, int]) -> None:
     for group, offset in offsets.items():
         commit(cluster, group, offset)
-
-
-def _elect(cluster: Cluster, *, dead: int, away: list[int], leader: int) -> None:
-    cluster.brokers[dead].kill()
-    cluster.brokers[leader].thaw()
-    for each in (4, leader):
-        wait_offline(cluster, [GROUPS], seen_by=each, away=away)
-    cluster.client.elect_unclean(GROUPS, [0])
-    wait_until(lambda: cluster.client.describe(GROUPS)[0].leader == leader, 60, what=f"{leader} leads")

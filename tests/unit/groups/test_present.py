@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
+from unit.fakes.answers import one_by_one
 
 _WHY = "it does not have DescribeShareGroupOffsets"
 
@@ -26,14 +27,7 @@ _WHY = "it does not have DescribeShareGroupOffsets"
 class OldBroker:
     """Coordinates a consumer group and a share group, and has no request about start offsets (as 4.0 does)."""
 
-    def in_parallel(self, work: Callable[[Any], Any], keys: Iterable[Hashable]) -> dict[Any, Any]:
-        answers: dict[Any, Any] = {}
-        for each in keys:
-            try:
-                answers[each] = work(each)
-            except BrokerCallError as error:
-                answers[each] = error
-        return answers
+    in_parallel = staticmethod(one_by_one)
 
     def group_states(self, _address: Any) -> dict[str, str]:
         return {"billing": "Empty"}
