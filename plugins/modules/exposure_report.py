@@ -14,8 +14,8 @@ version_added: 1.0.0
 description:
   - Reads what M(kafkaops.recovery.cluster_recording) stored of any number of clusters and weeks, and reports by Spark
     which partitions were at or below min ISR and for how long, which brokers left, came back or lagged, what the death
-    of each broker would have cost at the worst moment, which partitions have all replicas in one rack, and when a disk
-    is full.
+    of each broker would have cost at the worst moment, which partitions have all replicas in one rack, when a disk
+    is full, and which log cleaners seem to fall behind.
   - Times between snapshots that are too far apart are named, and count neither as healthy nor as unhealthy.
   - Connects to no broker.
 author: [the kafkaops.recovery authors (@kafkaops)]
@@ -201,7 +201,26 @@ clusters:
         growth_bytes_per_day_lately: {type: int, description: The same of the last 24 hours.}
         full_in_hours: {type: int, description: "When it is full at that rate. Null if it does not grow, or unknown."}
         full_in_hours_lately: {type: int, description: The same at the rate of the last 24 hours.}
-    cleaners: {type: str, description: "What is known of log cleaners, and which source is missing."}
+    cleaners:
+      description: What the sizes of the copies of compacted partitions show of each broker's log cleaner. An inference.
+      type: list
+      elements: dict
+      contains:
+        broker_id: {type: int, description: The broker.}
+        diagnosis:
+          description: The case, see M(kafkaops.recovery.log_cleaner_info).
+          type: str
+          choices: [healthy, idle, dead_threads, uncleanable_partitions, unknown]
+        reason: {type: str, description: Why.}
+        suspects:
+          description: The copies that seem not to be compacted.
+          type: list
+          elements: dict
+          contains:
+            topic: {type: str, description: The topic.}
+            partition: {type: int, description: The partition.}
+            size_bytes: {type: int, description: Its size in the newest snapshot.}
+            reason: {type: str, description: Why it is suspicious.}
 notes: {type: list, elements: str, returned: success, description: Which clusters have no recordings of this scope.}
 methods: {type: list, elements: str, returned: success, description: How these numbers were made.}
 """
@@ -249,7 +268,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         exposure = expose(spark, place, params["scope"], wanted, progress, has_few=has_few)
     error = report.write_or_explain(partial(encode_exposure, exposure), EXPOSURE_REPORT)
     short = tuple(
-        replace(each, low=each.low[:_MOST_PARTITIONS], one_rack=each.one_rack[:_MOST_PARTITIONS])
+        replace(
+            each,
+            low=each.low[:_MOST_PARTITIONS],
+            one_rack=each.one_rack[:_MOST_PARTITIONS],
+            cleaners=tuple(replace(one, suspects=one.suspects[:_MOST_PARTITIONS]) for one in each.cleaners),
+        )
         for each in exposure.clusters
     )
     # A report is no change of the cluster.

@@ -95,12 +95,14 @@ def _broker_table(before: Result, after: Result) -> Table:
             _uncleanable(each["log_dirs"]),
         )
         prose = [] if is_well else [each["reason"]]
-        prose += [
-            f"suspicious: {partition_name(one)} with {size(one['size_bytes'])}: {one['reason']}"
-            for one in each["suspects"]
-        ]
+        prose += map(suspicious_copy, each["suspects"])
         rows.append((each["broker_id"], [Row(cells, "; ".join(prose), "" if is_well else "bold yellow")]))
     return Table(_COLUMNS, fold_rows(rows, name_brokers), "Reason", texts=("Broker", "Diagnosis"))
+
+
+def suspicious_copy(copy: Result) -> str:
+    """Say why a copy is suspicious."""
+    return f"suspicious: {partition_name(copy)} with {size(copy['size_bytes'])}: {copy['reason']}"
 
 
 def _actions(restart: Result, repair: Result) -> Iterator[Block]:

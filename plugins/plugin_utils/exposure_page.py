@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES, Case
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import in_words
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 
+from .alike import fold_rows, name_brokers
+from .cleaner_page import suspicious_copy
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, partition_name, size, words
 
@@ -32,6 +35,7 @@ def blocks(result: Result) -> Iterator[Block]:
 def verdict(cluster: Result) -> str:
     """Say in one sentence what a person should look at first."""
     flapping = sum(each["returns"] > 0 for each in cluster["brokers"])
+    behind = sum(each["diagnosis"] not in {*HEALTHY_CASES, Case.UNKNOWN} for each in cluster["cleaners"])
     known = [each["full_in_hours"] for each in cluster["disks"] if each["full_in_hours"] is not None]
     return (
         f"Cluster {cluster['cluster_id']}: of {plural(cluster['partitions'], 'partition')}, "
@@ -39,6 +43,7 @@ def verdict(cluster: Result) -> str:
         f"{cluster['offline_partitions']} without a leader); "
         f"{plural(flapping, 'broker')} left and came back; "
         f"{plural(len(cluster['coverage']['gaps']), 'gap')} between snapshots"
+        + (f"; {plural(behind, 'log cleaner', 'seem')} to fall behind" if behind else "")
         + (f"; the first disk is full in {_days(min(known))}" if known else "")
         + "."
     )
@@ -59,8 +64,9 @@ def _cluster(cluster: Result) -> Iterator[Block]:
     if cluster["disks"]:
         yield Heading("Disks")
         yield _disks(cluster["disks"])
-    yield Heading("Log cleaners")
-    yield Paragraph(cluster["cleaners"], indent=2)
+    if cluster["cleaners"]:
+        yield Heading("Log cleaners, inferred from sizes")
+        yield _cleaners(cluster["cleaners"])
 
 
 def _coverage(coverage: Result, unknown: int) -> Iterator[Block]:
@@ -173,6 +179,17 @@ def _disks(disks: Sequence[Result]) -> Table:
         for each in disks
     )
     return Table(columns, rows, texts=("Directory",))
+
+
+def _cleaners(cleaners: Sequence[Result]) -> Table:
+    rows = []
+    for each in cleaners:
+        copies = [suspicious_copy(one) for one in each["suspects"][:_MOST_ROWS]]
+        more = len(each["suspects"]) - len(copies)
+        prose = "; ".join([each["reason"], *copies, *([f"{more:,} more"] if more else [])])
+        style = "" if each["diagnosis"] in HEALTHY_CASES else "bold yellow"
+        rows.append((each["broker_id"], [Row((words(each["diagnosis"]),), prose, style)]))
+    return Table(("Broker", "Diagnosis"), fold_rows(rows, name_brokers), "Reason", texts=("Broker", "Diagnosis"))
 
 
 def _growth(per_day: int | None) -> str:

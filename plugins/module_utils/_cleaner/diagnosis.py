@@ -38,13 +38,16 @@ HEALTHY_CASES = frozenset({Case.HEALTHY, Case.IDLE})
 class Thresholds:
     """The limits above which something is wrong."""
 
-    stalled_after_ms: int
+    stalled_after_ms: int = 900_000
     """Milliseconds without a run. A thread that cleans one very large log does not begin a run either."""
-    tolerated_uncleanable_partitions: int
-    suspect_ratio: float
+    tolerated_uncleanable_partitions: int = 0
+    suspect_ratio: float = 2.0
     """A copy is suspicious if it is this many times as large as the partition's smallest copy..."""
-    suspect_bytes: int
+    suspect_bytes: int = 64 << 20
     """...and larger by this many bytes."""
+
+
+DEFAULT_THRESHOLDS = Thresholds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +155,13 @@ class CopyTrend:
         return self.last_bytes > self.first_bytes
 
 
-def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis:
-    """Infer the case of a broker from the sizes of its copies."""
+_MORE_LOOKS = (
+    "set metrics_source and metrics_url. Or set evidence_dir, which keeps the looks, and run this again in some hours"
+)
+
+
+def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect], how_to_know: str = _MORE_LOOKS) -> Diagnosis:
+    """Infer the case of a broker from the sizes of its copies. ``how_to_know`` is advice for too few looks."""
     if not trends:
         return _inferred(
             Case.UNKNOWN,
@@ -183,8 +191,7 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
         return _inferred(Case.IDLE, f"{seen}: none has grown. Sizes do not show whether the threads are alive")
     return _inferred(
         Case.UNKNOWN,
-        f"{seen}: none is suspicious, and none was compacted in this time: set metrics_source and metrics_url. Or set "
-        "evidence_dir, which keeps the looks, and run this again in some hours",
+        f"{seen}: none is suspicious, and none was compacted in this time: {how_to_know}",
     )
 
 

@@ -15,14 +15,12 @@ from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, grouped
 from .._model.reasons import join_first, plural
+from .._model.retention import POLICY, is_compacted
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting
 from .diagnosis import HEALTHY_CASES, Case, CopyTrend, Diagnosis, Thresholds, diagnose, find_suspects, infer
 from .facts import SHOWN, CleanerFacts, CleanerMetrics, Suspect
 from .metrics import MetricsError
-
-_POLICY = "cleanup.policy"
-_COMPACT = "compact"
 
 ReadMetrics = Callable[[int, str], CleanerMetrics]
 """Returns the metrics of a broker by its id and host. Raises MetricsError."""
@@ -222,8 +220,8 @@ def _find_compacted_partitions(kafka: Kafka) -> tuple[tuple[PartitionState, ...]
     """Return the partitions of all compacted topics, and the topics of which this is not known."""
     partitions = kafka.describe_partitions().partitions
     topics = sorted({each.topic for each in partitions})
-    policies = kafka.topic_configs(topics, _POLICY)
-    compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
+    policies = kafka.topic_configs(topics, POLICY)
+    compacted = {topic for topic, policy in policies.items() if is_compacted(policy.value or "")}
     unread = tuple(each for each in topics if each not in policies)
     return tuple(each for each in partitions if each.topic in compacted), unread
 

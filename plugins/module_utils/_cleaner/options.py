@@ -18,7 +18,7 @@ from .._model.setting import number_of
 from .._module.connection import Arguments
 from .._module.libraries import KAFKA
 from .._module.run import to_json_types
-from .diagnosis import Thresholds
+from .diagnosis import DEFAULT_THRESHOLDS, Thresholds
 from .facts import SHOWN, THREADS, CleanerMetrics
 from .inspection import Cleaner, inspect_by_metrics, inspect_by_sizes
 from .metrics_source import MetricsSource
@@ -28,10 +28,13 @@ BROKERS = Arguments(argument_spec={"brokers": {"type": "list", "elements": "int"
 
 THRESHOLDS = Arguments(
     argument_spec={
-        "stalled_after_ms": {"type": "int", "default": 900_000},
-        "tolerated_uncleanable_partitions": {"type": "int", "default": 0},
-        "suspect_ratio": {"type": "float", "default": 2.0},
-        "suspect_bytes": {"type": "int", "default": 67_108_864},
+        "stalled_after_ms": {"type": "int", "default": DEFAULT_THRESHOLDS.stalled_after_ms},
+        "tolerated_uncleanable_partitions": {
+            "type": "int",
+            "default": DEFAULT_THRESHOLDS.tolerated_uncleanable_partitions,
+        },
+        "suspect_ratio": {"type": "float", "default": DEFAULT_THRESHOLDS.suspect_ratio},
+        "suspect_bytes": {"type": "int", "default": DEFAULT_THRESHOLDS.suspect_bytes},
     }
 )
 

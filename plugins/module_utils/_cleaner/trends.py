@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the sizes of compacted copies repeatedly, store these looks, and compare them on Spark.
+"""Read the sizes of compacted copies repeatedly, store these looks, and let Spark compare them.
 
 Each look is a Parquet file in the cluster's directory. The JSON in its metadata (key ``kafkaops.recovery``) names the
 cluster. The files have no secrets.
@@ -27,13 +27,13 @@ from .._model.partition import grouped
 from .._model.run import KafkaOpsError, Progress
 from .._spark.java import SparkUnavailableError
 from .._spark.session import spark_session
+from .copy_trends import trends
 from .diagnosis import CopyTrend
 from .inspection import look_at_copies
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from pyspark.sql import DataFrame, Window
     from pyspark.sql import functions as sf
 
     LOOK_SCHEMA = pa.schema(
@@ -86,78 +86,12 @@ def trends_by_broker(
             progress.step(f"comparing {looks.num_rows} sizes")
             # The growth that makes a copy suspicious. A copy that has not grown is never regrown.
             regrown_bytes = max(1, params["suspect_bytes"])
-            rows = trends(spark.createDataFrame(looks), regrown_bytes).toArrow().to_pylist()
+            frame = spark.createDataFrame(looks).withColumn("looks", sf.lit(1))
+            rows = trends(frame, regrown_bytes).toArrow().to_pylist()
     except SparkUnavailableError as error:
         raise SparkUnavailableError(f"without metrics, Spark is needed to compare sizes: {error}") from None
     found = grouped((row["broker_id"], CopyTrend(**{name: row[name] for name in _FIELDS})) for row in rows)
     return found, unread
-
-
-_PARTITION = ("topic", "partition")
-_COPY = ("broker_id", "log_dir", *_PARTITION)
-
-
-def trends(looks: DataFrame, regrown_bytes: int) -> DataFrame:
-    """Return one row with the fields of ``CopyTrend`` for each copy of the newest look, from rows of ``LOOK_SCHEMA``.
-
-    A copy that is not in the newest look was moved or deleted, and is left out. If a copy has grown by
-    ``regrown_bytes`` since it last shrank, only the looks since then count: an old compaction shows nothing.
-    """
-    newest = sf.max("taken_at_ms").over(Window.partitionBy(sf.lit(0)))
-    copies = (
-        looks.withColumn("newest", newest)
-        .transform(with_last_shrink, regrown_bytes)
-        .where(~sf.col("is_regrown") | (sf.col("taken_at_ms") >= sf.col("shrunk_at_ms")))
-        .groupBy(*_COPY)
-        .agg(
-            sf.count("*").cast("int").alias("looks"),
-            (sf.max("taken_at_ms") - sf.min("taken_at_ms")).alias("span_ms"),
-            sf.min_by("size_bytes", "taken_at_ms").alias("first_bytes"),
-            sf.max_by("size_bytes", "taken_at_ms").alias("last_bytes"),
-            sf.bool_or(sf.col("shrunk_at_ms").isNotNull() & ~sf.col("is_regrown")).alias("has_shrunk"),
-            sf.min("taken_at_ms").alias("since_ms"),
-            sf.max("shrunk_at_ms").alias("shrunk_at_ms"),
-            (sf.max("taken_at_ms") == sf.max("newest")).alias("is_there"),
-        )
-        .where("is_there")
-    )
-    return copies.transform(with_others)
-
-
-def with_last_shrink(looks: DataFrame, regrown_bytes: int) -> DataFrame:
-    """Add when the copy last shrank (null for never), and whether it has grown by ``regrown_bytes`` since."""
-    copy = Window.partitionBy(*_COPY)
-    earlier = sf.lag("size_bytes").over(copy.orderBy("taken_at_ms"))
-    is_smaller = sf.col("size_bytes") < sf.col("earlier")
-    last = sf.max_by("size_bytes", "taken_at_ms").over(copy)
-    shrunk_to = sf.max(sf.when(sf.col("taken_at_ms") == sf.col("shrunk_at_ms"), sf.col("size_bytes"))).over(copy)
-    return (
-        looks.withColumn("earlier", earlier)
-        .withColumn("shrunk_at_ms", sf.max(sf.when(is_smaller, sf.col("taken_at_ms"))).over(copy))
-        .withColumn("is_regrown", sf.coalesce(last - shrunk_to >= regrown_bytes, sf.lit(False)))
-    )
-
-
-def with_others(copies: DataFrame) -> DataFrame:
-    """Add ``others_shrank`` and ``smallest_copy_bytes`` of the partition's other copies (null if there are none).
-
-    Another copy counts as shrunk only if it shrank after this copy's first look.
-    """
-    own = sf.struct("broker_id", "log_dir")
-    others = sf.filter(
-        sf.collect_list(sf.struct("broker_id", "log_dir", "last_bytes", "shrunk_at_ms")).over(
-            Window.partitionBy(*_PARTITION)
-        ),
-        lambda other: sf.struct(other["broker_id"], other["log_dir"]) != own,
-    )
-    return copies.withColumns(
-        {
-            "others_shrank": sf.exists(
-                others, lambda other: sf.coalesce(other["shrunk_at_ms"] > sf.col("since_ms"), sf.lit(False))
-            ),
-            "smallest_copy_bytes": sf.array_min(sf.transform(others, lambda other: other["last_bytes"])),
-        }
-    ).drop("is_there", "since_ms", "shrunk_at_ms")
 
 
 _STAMP = b"kafkaops.recovery"

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
@@ -34,11 +34,12 @@ from .._recorder.names import (
 from .._spark.interpreted import interpreted
 from .._spark.options import is_uri
 from .brokers import BROKER, absences, deaths, disks, lags, worst_moments
+from .cleaners import copy_trends, diagnose_cleaners, unknown_policies
 from .options import Period
 from .protection import min_isr_of_partitions, racks_of_partitions
 from .report import (
-    CLEANERS_UNKNOWN,
     BrokerRow,
+    CleanerRow,
     ClusterRow,
     Coverage,
     DiskRow,
@@ -190,6 +191,8 @@ def _compute(
         "most_lagging": worst_moments(lagging, moments, ["partitions"]),
         "deaths": worst_moments(deaths(states), moments, _DEATH),
         "disks": disks(seen, moments),
+        "copies": copy_trends(states, moments),
+        "unknown_policies": unknown_policies(states, moments),
     }
     return {name: _by_cluster(frame) for name, frame in found.items()}
 
@@ -248,7 +251,7 @@ def _cluster(timeline: Timeline, rows: Mapping[str, list[_Row]]) -> ClusterRow:
         disks=tuple(
             _disk(each) for each in sorted(rows.get("disks", []), key=lambda each: (each["broker_id"], each["log_dir"]))
         ),
-        cleaners=CLEANERS_UNKNOWN,
+        cleaners=tuple(_cleaners(rows)),
     )
 
 
@@ -319,6 +322,12 @@ def _brokers(rows: Mapping[str, list[_Row]], racks: Mapping[int, str | None]) ->
             )
         )
     return found
+
+
+def _cleaners(rows: Mapping[str, list[_Row]]) -> Iterator[CleanerRow]:
+    brokers = {each["broker_id"]: each["state"] or "unknown" for each in rows.get("absences", [])}
+    unknown = sum(each["partitions"] for each in rows.get("unknown_policies", []))
+    return diagnose_cleaners(rows.get("copies", []), brokers, unknown)
 
 
 def _disk(row: _Row) -> DiskRow:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
+from .._cleaner.diagnosis import Case
+from .._cleaner.report import SuspiciousCopy
 from .._documents.dataclass_json import timed_report
 from .._model.fields import (
     INT32_MAX,
@@ -44,11 +46,10 @@ METHODS = (
     "different brokers were read within one look, not at one instant.",
     "Growth is the slope of the least-squares line through the free space, over the whole period and over its last "
     "24 h. A disk is full when its free space of the newest snapshot is used up at this rate.",
-)
-CLEANERS_UNKNOWN = (
-    "unknown: no RPC of Kafka returns what a log cleaner has left to clean. Metrics do "
-    "(kafka.log:type=LogCleanerManager, uncleanable-bytes and time-since-last-run-ms), and the recorder reads none: "
-    "run kafkaops.recovery.recover_log_cleaners"
+    "Log cleaners are inferred from sizes, since no RPC of Kafka returns what a cleaner has left to clean. A copy of a "
+    "compacted partition is suspicious if it is twice as large as the smallest other one and 64 MiB larger, or if it "
+    "grew by 64 MiB without a compaction while another copy was compacted. Metrics show more: run "
+    "kafkaops.recovery.recover_log_cleaners.",
 )
 
 
@@ -145,6 +146,16 @@ class DiskRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanerRow:
+    """What the sizes of the copies of compacted partitions show of a broker's log cleaner. It is an inference."""
+
+    broker_id: BrokerId
+    diagnosis: Annotated[Case, Meta("a case")]
+    reason: str
+    suspects: Annotated[tuple[SuspiciousCopy, ...], Meta(description="the suspicious copies are a list")]
+
+
+@dataclass(frozen=True, slots=True)
 class RackPartition:
     """A partition whose replicas are all in one rack."""
 
@@ -177,8 +188,7 @@ class ClusterRow:
     one_rack: Annotated[tuple[RackPartition, ...], Meta(description="the partitions are a list")]
     unknown_rack_partitions: Count
     disks: Annotated[tuple[DiskRow, ...], Meta(description="the disks are a list")]
-    cleaners: str
-    """What is known of log cleaners, and which source is missing."""
+    cleaners: Annotated[tuple[CleanerRow, ...], Meta(description="the log cleaners are a list")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,16 +22,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 PARTITION = ("cluster_id", "topic", "partition")
 REPLICA = (*PARTITION, "broker_id")
-_HELD = (
-    "leader_id",
-    "isr",
-    "min_isr",
-    "log_start_offset",
-    "log_end_offset",
-    "high_watermark",
-    "size_bytes",
-    "cause",
-)
+_OF_PARTITION = ("leader_id", "isr", "min_isr", "topic_id", "is_compacted")
+_OF_REPLICA = ("log_start_offset", "log_end_offset", "high_watermark", "size_bytes", "log_dir", "cause")
+_HELD = (*_OF_PARTITION, *_OF_REPLICA)
 _SNAPSHOTS = f"cluster_id string, {SNAPSHOT} string, idx int, next_full int"
 _MOMENTS = "cluster_id string, idx int, at_ms long, clock_ms long"
 _BOUNDS = "cluster_id string, first int, last int"
@@ -68,8 +61,8 @@ def partition_states(rows: DataFrame, timelines: Sequence[Timeline]) -> DataFram
     """Return each state of each partition, and how long it counts.
 
     ``rows`` are those of all snapshots of the timelines. The snapshots that saw a state are those from ``idx`` to
-    before ``end_idx``. The other columns are ``PARTITION``, ``observed_ms``, ``leader_id``, ``isr``, ``min_isr`` and
-    ``replicas``, which is empty while the partition did not exist.
+    before ``end_idx``. The other columns are ``PARTITION``, ``observed_ms``, ``leader_id``, ``isr``, ``min_isr``,
+    ``topic_id``, ``is_compacted`` and ``replicas``, which is empty while the partition did not exist.
     """
     spark = rows.sparkSession
     moments = f.broadcast(moments_of(spark, timelines))
@@ -89,9 +82,7 @@ def partition_states(rows: DataFrame, timelines: Sequence[Timeline]) -> DataFram
             "idx",
             "end_idx",
             (f.col("until_ms") - f.col("from_ms")).alias("observed_ms"),
-            "state.leader_id",
-            "state.isr",
-            "state.min_isr",
+            *(f"state.{each}" for each in _OF_PARTITION),
             "replicas",
         )
     )
@@ -123,8 +114,8 @@ def _states(changes: DataFrame) -> DataFrame:
         *REPLICA, "idx", f.last("change", ignorenulls=True).over(since).alias("known")
     )
     value = f.col("known.value")
-    replica = f.struct("broker_id", *(f.col(f"known.value.{each}").alias(each) for each in _HELD[3:]))
-    partition = f.struct(*(f.col(f"known.value.{each}").alias(each) for each in _HELD[:3]))
+    replica = f.struct("broker_id", *(f.col(f"known.value.{each}").alias(each) for each in _OF_REPLICA))
+    partition = f.struct(*(f.col(f"known.value.{each}").alias(each) for each in _OF_PARTITION))
     return known.groupBy(*PARTITION, "idx").agg(
         f.collect_list(f.when(value.isNotNull(), replica)).alias("replicas"),
         # The rows of all replicas have the same metadata. If it changes, all rows change.

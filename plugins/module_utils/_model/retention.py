@@ -22,6 +22,11 @@ _PURGED = (
 )
 
 
+def is_compacted(policy: str) -> bool:
+    """Return whether a topic with this ``cleanup.policy`` is compacted by log cleaners."""
+    return "compact" in (each.strip() for each in policy.split(","))
+
+
 class Retention(NamedTuple):
     """How a topic's leader deletes old records. -1 is no limit."""
 

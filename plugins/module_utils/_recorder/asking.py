@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +29,7 @@ from .._kafka.log_dirs import LogDirs, log_dirs_request
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, Cause, PartitionState, TopicPartition, in_batches
+from .._model.retention import POLICY, is_compacted
 from .._model.run import garbage_collection_paused
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -82,11 +83,11 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
         if not states:
             of_scope = " of this scope" if scope else ""
             notes.append(f"no topic{of_scope} is seen: there is none, or our principal needs DESCRIBE on topics")
-        min_isr: Mapping[str, int] = {}
+        configs = _Configs({}, {})
         try:
-            min_isr = kafka.min_insync_replicas({each.topic for each in states}, cluster.online(brokers))
+            configs = _read_configs(kafka, {each.topic for each in states}, cluster.online(brokers))
         except (BrokerCallError, RequestRefusedError) as error:
-            notes.append(f"min.insync.replicas is not recorded: {error}")
+            notes.append(f"min.insync.replicas and cleanup.policy are not recorded: {error}")
         held: dict[int, list[PartitionState]] = defaultdict(list)
         for each in states:
             for broker_id in each.replicas:
@@ -95,7 +96,7 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
 
         def ask(broker: Broker) -> _Answer:
             with lanes:
-                return _ask_broker(kafka, broker, held[broker.broker_id], min_isr)
+                return _ask_broker(kafka, broker, held[broker.broker_id], configs)
 
         answers = kafka.in_parallel(ask, brokers)
     found = {broker: each for broker, each in answers.items() if isinstance(each, _Answer)}
@@ -109,6 +110,22 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
         pa.Table.from_pylist([row for broker, each in found.items() for row in _dirs(broker, each, at)], BROKER_SCHEMA),
         {broker.broker_id: each.error for broker, each in found.items() if each.is_silent},
         tuple(notes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Configs:
+    """Configs by topic. Those that are unknown are left out."""
+
+    min_isr: Mapping[str, int]
+    is_compacted: Mapping[str, bool]
+
+
+def _read_configs(kafka: Kafka, topics: Collection[str], online: Mapping[int, Address]) -> _Configs:
+    policies = kafka.topic_configs(sorted(topics), POLICY)
+    return _Configs(
+        kafka.min_insync_replicas(topics, online),
+        {topic: is_compacted(each.value) for topic, each in policies.items() if each.value is not None},
     )
 
 
@@ -139,9 +156,9 @@ def _dirs(broker: Broker, answer: _Answer, at: datetime) -> Iterator[dict[str, A
         yield {**row, **space, "error": each.error or broker.cause}
 
 
-def _ask_broker(kafka: Kafka, broker: Broker, states: Sequence[PartitionState], min_isr: Mapping[str, int]) -> _Answer:
+def _ask_broker(kafka: Kafka, broker: Broker, states: Sequence[PartitionState], configs: _Configs) -> _Answer:
     def silent(cause: Cause, error: str) -> _Answer:
-        return _Answer([_rows(broker.broker_id, states, min_isr, cause)] if states else [], (), error, is_silent=True)
+        return _Answer([_rows(broker.broker_id, states, configs, cause)] if states else [], (), error, is_silent=True)
 
     if broker.host is None or broker.port is None:
         return silent(Cause.FENCED, broker.cause)
@@ -150,7 +167,7 @@ def _ask_broker(kafka: Kafka, broker: Broker, states: Sequence[PartitionState], 
     try:
         return kafka.wire.with_connection(
             Address(broker.host, broker.port),
-            lambda connection: _ask(connection, broker.broker_id, states, min_isr, kafka.settings.request_timeout_ms),
+            lambda connection: _ask(connection, broker.broker_id, states, configs, kafka.settings.request_timeout_ms),
         )
     except BrokerCallError as error:
         return silent(error.cause, str(error))
@@ -160,7 +177,7 @@ def _ask(
     connection: Connection,
     broker_id: int,
     states: Sequence[PartitionState],
-    min_isr: Mapping[str, int],
+    configs: _Configs,
     limit_ms: int,
 ) -> _Answer:
     """Ask over one connection: if the broker restarts meanwhile, none of its answers counts. Raises BrokerCallError."""
@@ -178,7 +195,7 @@ def _ask(
             each.value for each in connection.call_pipelined(offsets, limit_ms, limit_ms * len(offsets))
         )
         disk: LogDirs = connection.call(log_dirs_request(partitions)).value
-        rows.append(_rows(broker_id, some, min_isr, None, ends, starts, marks[0] if marks else {}, disk))
+        rows.append(_rows(broker_id, some, configs, None, ends, starts, marks[0] if marks else {}, disk))
     try:
         return _Answer(rows, describe_log_dir_space(connection, with_sizes=False))
     except RequestRefusedError as error:
@@ -191,7 +208,7 @@ _NOTHING: Mapping[TopicPartition, Sequence[OffsetAnswer]] = MappingProxyType({})
 def _rows(  # noqa: PLR0917 - the answers to four requests
     broker_id: int,
     states: Sequence[PartitionState],
-    min_isr: Mapping[str, int],
+    configs: _Configs,
     cause: Cause | None,
     ends: Mapping[TopicPartition, Sequence[OffsetAnswer]] = _NOTHING,
     starts: Mapping[TopicPartition, Sequence[OffsetAnswer]] = _NOTHING,
@@ -219,7 +236,8 @@ def _rows(  # noqa: PLR0917 - the answers to four requests
         "leader_id": [each.leader_id for each in states],
         "leader_epoch": [each.leader_epoch for each in states],
         "isr": [each.isr for each in states],
-        "min_isr": [min_isr.get(each.topic) for each in states],
+        "min_isr": [configs.min_isr.get(each.topic) for each in states],
+        "is_compacted": [configs.is_compacted.get(each.topic) for each in states],
         "known_epoch": [None if each == -1 else each for each in values(ends, lambda one: one.current_leader_epoch)],
         "log_start_offset": values(starts, lambda each: each.offset),
         "log_end_offset": values(ends, lambda each: each.offset),

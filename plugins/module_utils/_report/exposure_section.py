@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .._cleaner.diagnosis import HEALTHY_CASES, Case
 from .._model.outage import in_words
 from .._model.reasons import plural
 from .blocks import (
@@ -22,6 +23,7 @@ from .blocks import (
     number_cell,
     partition_cell,
 )
+from .blocks import in_words as status_words
 
 _Row = Mapping[str, Any]
 _BROKER_COLUMNS = (
@@ -79,7 +81,14 @@ def _cluster(cluster: _Row) -> Iterator[Block]:
     yield ReportTable("Brokers", _BROKER_COLUMNS, tuple(map(_broker, cluster["brokers"])))
     yield from _racks(cluster)
     yield ReportTable("Disks", _DISK_COLUMNS, tuple(map(_disk, cluster["disks"])))
-    yield ReportParagraph(f"Log cleaners that fall behind: {cluster['cleaners']}.")
+    columns = ("Broker", "Case", "Why")
+    yield ReportTable("Log cleaners, inferred from sizes", columns, tuple(map(_cleaner, cluster["cleaners"])))
+    yield first_rows(
+        "Copies of compacted partitions that seem not to be compacted",
+        ("Partition", "Broker", "Bytes", "Why"),
+        [{**copy, "brokerId": each["brokerId"]} for each in cluster["cleaners"] for copy in each["suspects"]],
+        _suspect,
+    )
 
 
 def _coverage(cluster: _Row) -> Iterator[Block]:
@@ -158,6 +167,20 @@ def _disk(row: _Row) -> tuple[Cell, ...]:
         _full(row, ""),
         number_cell(row["growthBytesPerDayLately"]),
         _full(row, "Lately"),
+    )
+
+
+def _cleaner(row: _Row) -> tuple[Cell, ...]:
+    tone = "" if row["diagnosis"] in HEALTHY_CASES else "warning" if row["diagnosis"] == Case.UNKNOWN else "bad"
+    return number_cell(row["brokerId"]), Cell(status_words(row["diagnosis"]), tone), Cell(row["reason"])
+
+
+def _suspect(row: _Row) -> tuple[Cell, ...]:
+    return (
+        partition_cell(row["topic"], row["partition"]),
+        number_cell(row["brokerId"]),
+        number_cell(row["sizeBytes"]),
+        Cell(row["reason"]),
     )
 
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.copy_trends import trends
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.trends import (
     KEPT_LOOKS,
     LookError,
     look_table,
     read_looks,
-    trends,
     write_look,
 )
 
@@ -29,6 +30,10 @@ def _look(at_ms: int, *sizes: tuple[int, str, int]) -> list[dict[str, Any]]:
     ]
 
 
+def _frame(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
+    return spark.createDataFrame(look_table(rows)).withColumn("looks", sf.lit(1))
+
+
 ROWS = [
     *_look(1000, (1, "a", 10), (2, "a", 100), (1, "moved", 5), (3, "alone", 7)),
     *_look(2000, (1, "a", 40), (2, "a", 150), (3, "alone", 7)),
@@ -37,10 +42,7 @@ ROWS = [
 
 
 def test_each_copy_of_the_newest_look_has_one_row(spark: SparkSession) -> None:
-    found = {
-        (row["broker_id"], row["topic"]): row.asDict()
-        for row in trends(spark.createDataFrame(look_table(ROWS)), 1000).collect()
-    }
+    found = {(row["broker_id"], row["topic"]): row.asDict() for row in trends(_frame(spark, ROWS), 1000).collect()}
     assert found.keys() == {(1, "a"), (2, "a"), (3, "alone")}
     shared = {"looks": 3, "span_ms": 4000, "log_dir": "/d", "partition": 0}
     assert found[1, "a"] == shared | {
@@ -66,7 +68,7 @@ def test_each_copy_of_the_newest_look_has_one_row(spark: SparkSession) -> None:
 
 
 def _found(spark: SparkSession, rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    return {row["broker_id"]: row.asDict() for row in trends(spark.createDataFrame(look_table(rows)), 100).collect()}
+    return {row["broker_id"]: row.asDict() for row in trends(_frame(spark, rows), 100).collect()}
 
 
 def test_a_cleaner_that_dies_after_a_compaction_is_seen(spark: SparkSession) -> None:

@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows i
 
 T0 = datetime(2026, 1, 5, tzinfo=UTC)
 STEP = timedelta(minutes=10)
+MIB = 1 << 20
 Key = tuple[str, int, int]
 """Topic, partition and broker id."""
 
@@ -38,7 +39,10 @@ class Look:
 
 @dataclass
 class World:
-    """A cluster that changes by chance."""
+    """A cluster that changes by chance.
+
+    The topics of two thirds of the partitions are compacted, or their policy is not known.
+    """
 
     seed: int
     partitions: int = 6
@@ -46,6 +50,7 @@ class World:
     chance: random.Random = field(init=False)
     up: set[int] = field(init=False)
     topics: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    ids: int = 0
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
@@ -54,7 +59,11 @@ class World:
     def _new(self) -> dict[str, Any]:
         replicas = self.chance.sample(range(self.brokers), self.chance.choice([1, 2, 3, 3]))
         ends = dict.fromkeys(replicas, 100)
+        self.ids += 1
         return {
+            "id": f"id-{self.ids}",
+            "sizes": dict.fromkeys(replicas, 0),
+            "dirs": {each: self.chance.choice(["/d", "/e"]) for each in replicas},
             "ends": ends,
             "isr": sorted(replicas),
             "leader": replicas[0],
@@ -81,6 +90,9 @@ class World:
             state["leader"] = isr[0] if isr else -1
             if isr and chance.random() < 0.6:
                 state["ends"][isr[0]] += chance.randrange(50)
+            for each in live:
+                is_compacted = chance.random() < 0.1
+                state["sizes"][each] = 0 if is_compacted else state["sizes"][each] + chance.choice([0, 0, 9 * MIB])
             for each in isr[1:]:
                 state["ends"][each] = state["ends"][isr[0]] - chance.choice([0, 0, 3])
 
@@ -94,11 +106,14 @@ class World:
                     "topic": topic,
                     "partition": partition,
                     "broker_id": broker,
-                    "topic_id": "id",
+                    "topic_id": state["id"],
                     "leader_id": state["leader"],
                     "leader_epoch": 1,
                     "isr": state["isr"],
                     "min_isr": state["min"],
+                    "is_compacted": {"t0": True, "t1": False}.get(topic),
+                    "size_bytes": state["sizes"][broker] if answers else None,
+                    "log_dir": state["dirs"][broker] if answers else None,
                     "log_start_offset": 10 if answers else None,
                     "log_end_offset": end if answers else None,
                     "high_watermark": max(10, end - 5) if answers and leads else None,
@@ -191,6 +206,47 @@ def low_partitions(looks: list[Look]) -> dict[tuple[str, int], dict[str, Any]]:
             longest, began = max(stretches, key=lambda each: (each[0], -each[1].timestamp()))
             found[name] = {**sums, "longest": longest, "began": began, "seen": seen, "state": state}
     return found
+
+
+def copy_trends(looks: list[Look], regrown_bytes: int) -> dict[tuple[int, str, str, int], dict[str, Any]]:
+    """Return the trend of each copy of a compacted partition that the newest look has a size of."""
+    sizes: dict[tuple[int, str, str, int], list[tuple[int, int]]] = {}
+    for (topic, partition, broker), now in looks[-1].replicas.items():
+        if now["is_compacted"] and now["size_bytes"] is not None:
+            copy = (broker, now["log_dir"], topic, partition)
+            rows = [(look.at, look.replicas.get((topic, partition, broker), {})) for look in looks]
+            sizes[copy] = [
+                (round(at.timestamp() * 1000), row["size_bytes"])
+                for at, row in rows
+                if row.get("topic_id") == now["topic_id"]
+                and row["log_dir"] == now["log_dir"]
+                and row["size_bytes"] is not None
+            ]
+    found: dict[tuple[int, str, str, int], dict[str, Any]] = {}
+    for copy, seen in sizes.items():
+        shrunk = [place for place in range(1, len(seen)) if seen[place][1] < seen[place - 1][1]]
+        shrunk_at = seen[shrunk[-1]][0] if shrunk else None
+        is_regrown = bool(shrunk) and seen[-1][1] - seen[shrunk[-1]][1] >= regrown_bytes
+        count = seen[shrunk[-1] :] if is_regrown else seen
+        found[copy] = {
+            "looks": len(count),
+            "span_ms": count[-1][0] - count[0][0],
+            "first_bytes": count[0][1],
+            "last_bytes": count[-1][1],
+            "has_shrunk": bool(shrunk) and not is_regrown,
+            "since_ms": count[0][0],
+            "shrunk_at_ms": shrunk_at,
+        }
+    for copy, each in found.items():
+        others = [other for name, other in found.items() if name[2:] == copy[2:] and name != copy]
+        each["others_shrank"] = any(
+            other["shrunk_at_ms"] is not None and other["shrunk_at_ms"] > each["since_ms"] for other in others
+        )
+        each["smallest_copy_bytes"] = min((other["last_bytes"] for other in others), default=None)
+    return {
+        copy: {name: value for name, value in each.items() if name not in {"since_ms", "shrunk_at_ms"}}
+        for copy, each in found.items()
+    }
 
 
 def death_cost(look: Look, broker: int) -> tuple[int, int, int]:

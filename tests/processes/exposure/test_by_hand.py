@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.dataclass_json import in_camel_case
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.cleaners import diagnose_cleaners
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import expose
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, DiskRow, Exposure
@@ -20,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.exposure_section import build_exposure_verdict
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.exposure_page import verdict
-from processes.exposure.histories import STEP, T0, Look, store
+from processes.exposure.histories import MIB, STEP, T0, Look, store
 
 _Partition = tuple[str, int, int | None, Sequence[int], Sequence[int]]
 """Topic, leader, min ISR, ISR and replicas."""
@@ -94,11 +96,28 @@ def unknown() -> list[Look]:
     return [look(each, [("orders", 1, None, (1,), (1, 2))], {(1, "/a"): 5, (2, "/a"): 5}) for each in range(2)]
 
 
+def compacted() -> list[Look]:
+    """Return four looks at a compacted topic. Broker 1 does not compact its copy, and broker 3 dies."""
+    sizes = {1: (10, 40, 80, 120), 2: (10, 40, 5, 30), 3: (10, 40, 5, None)}
+    looks = []
+    for number in range(4):
+        free = {(broker, "/a"): 500 for broker, own in sizes.items() if own[number] is not None}
+        found = look(number, [("state", 1, 1, (1, 2), (1, 2, 3))], free)
+        for (_topic, _partition, broker), row in found.replicas.items():
+            size = sizes[broker][number]
+            row |= {"is_compacted": True, "size_bytes": size and size * MIB, "log_dir": size and "/a"}
+        looks.append(found)
+    return looks
+
+
+CLUSTERS = {"hand": hand(), "once": once(), "unknown": unknown(), "compacted": compacted()}
+
+
 @pytest.fixture(scope="module")
 def exposure(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exposure:
     spark: SparkSession = request.getfixturevalue("spark")
     root = tmp_path_factory.mktemp("by-hand")
-    for cluster_id, looks in (("hand", hand()), ("once", once()), ("unknown", unknown())):
+    for cluster_id, looks in CLUSTERS.items():
         store(looks, root, cluster_id)
     return expose(spark, str(root), "", Period((), None, T0 + 3 * STEP, 3 * STEP), NullProgress(), has_few=True)
 
@@ -169,10 +188,37 @@ def test_the_sentence_counts_all_partitions_and_not_only_those_that_a_result_lis
     text = verdict(
         {
             "cluster_id": "c", "partitions": 5000, "low_partitions": 4000, "below_partitions": 3000,
-            "offline_partitions": 2000, "low": [], "brokers": [], "disks": [], "coverage": {"gaps": []},
+            "offline_partitions": 2000, "low": [], "brokers": [], "disks": [], "cleaners": [], "coverage": {"gaps": []},
         }
     )  # fmt: skip
     assert "4000 were at or below min ISR (3000 below, 2000 without a leader)" in text
+
+
+def test_a_copy_that_grows_while_another_one_is_compacted_is_named(clusters: dict[str, ClusterRow]) -> None:
+    first, second, third = clusters["compacted"].cleaners
+    assert (first.broker_id, first.diagnosis) == (1, Case.UNCLEANABLE_PARTITIONS)
+    (copy,) = first.suspects
+    assert (copy.topic, copy.partition, copy.size_bytes) == ("state", 0, 120 * MIB)
+    assert copy.reason == f"it has {120 * MIB} bytes, and the smallest other copy has {30 * MIB}"
+    assert (second.diagnosis, second.suspects) == (Case.HEALTHY, ())
+    assert (
+        second.reason
+        == "inferred: by the sizes of 1 compacted copy in 4 looks: 1 were compacted, and none is suspicious"
+    )
+    assert (third.diagnosis, third.reason) == (Case.UNKNOWN, "broker 3 is unreachable in the newest snapshot")
+
+
+def test_no_log_cleaner_is_healthy_while_topics_of_an_unknown_policy_may_be_compacted() -> None:
+    trend = {
+        "broker_id": 1, "log_dir": "/a", "topic": "state", "partition": 0, "looks": 2, "span_ms": 1, "first_bytes": 9,
+        "last_bytes": 5, "has_shrunk": True, "others_shrank": False, "smallest_copy_bytes": None,
+    }  # fmt: skip
+    (known,) = diagnose_cleaners([trend], {1: "online"}, 0)
+    (doubtful,) = diagnose_cleaners([trend], {1: "online"}, 3)
+    assert (known.diagnosis, doubtful.diagnosis) == (Case.HEALTHY, Case.UNKNOWN)
+    assert doubtful.reason == (
+        "whether 3 partitions are compacted was not recorded: grant DESCRIBE_CONFIGS on the topics"
+    )
 
 
 def page_verdict(cluster: ClusterRow) -> tuple[str, str]:

@@ -13,16 +13,22 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import DEFAULT_THRESHOLDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.brokers import absences
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.cleaners import copy_trends
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import (
     expose,
+    find_timelines,
     has_few_rows,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, Exposure
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.states import moments_of, partition_states
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import BROKERS, REPLICAS, RecordingError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import RECORDED_SCHEMA
 from processes.exposure import histories
 from processes.exposure.histories import STEP, T0, Look, World
 
@@ -30,6 +36,7 @@ LOOKS = 100
 _WANTED = Period((), None, T0 + timedelta(days=90), 3 * STEP)
 Recorded = dict[str, list[Look]]
 _MOMENTS = "cluster_id string, idx int, at_ms long, clock_ms long"
+_TREND = ("looks", "span_ms", "first_bytes", "last_bytes", "has_shrunk", "others_shrank", "smallest_copy_bytes")
 _STATES = "cluster_id string, broker_id int, idx int, state string"
 
 
@@ -131,6 +138,25 @@ def test_an_empty_file_is_damage_and_does_not_say_that_nothing_was_there(
     next(damaged.glob(f"scope=all/{names[10]}/{part}/*.parquet")).write_bytes(b"")
     found = expose(spark, str(tmp_path), "", _WANTED, NullProgress(), has_few=True)
     assert f"cluster cluster-3: damaged snapshots are not used: {names[10]}" in found.notes[0]
+
+
+def test_the_trend_of_each_compacted_copy_is_that_of_all_looks_at_it(
+    spark: SparkSession, recorded: tuple[Path, Recorded]
+) -> None:
+    place, looks = recorded
+    timelines, _notes = find_timelines(spark, str(place), "", _WANTED)
+    root = f"{place}/cluster_id=*/scope=*/snapshot=*/replicas"
+    rows = spark.read.option("basePath", str(place)).schema(from_arrow_schema(RECORDED_SCHEMA)).parquet(root)
+    states = partition_states(rows, timelines)
+    found = copy_trends(states, moments_of(spark, timelines)).toArrow().to_pylist()
+    assert found
+    for cluster_id, each in looks.items():
+        own = {
+            (row["broker_id"], row["log_dir"], row["topic"], row["partition"]): {name: row[name] for name in _TREND}
+            for row in found
+            if row["cluster_id"] == cluster_id
+        }
+        assert own == histories.copy_trends(each, DEFAULT_THRESHOLDS.suspect_bytes)
 
 
 def test_racks_that_do_not_protect(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
