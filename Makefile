@@ -183,7 +183,7 @@ bench: install ## The benchmarks, as ratios
 
 .PHONY: campaign
 campaign: install ## The fault campaign of docs/reliability.md: SEEDS trials of every kind of fault, 20 unless given, JOBS at a time
-	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --jobs $(or $(JOBS),1) --json campaign.json --markdown campaign.md
+	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --jobs $(or $(JOBS),1) --json campaign.json
 
 .PHONY: outage-campaign
 outage-campaign: install ## Random outages, and whether plans say what they cost: SEEDS outages of each setting, 5 unless given
@@ -194,6 +194,10 @@ outage-campaign: install ## Random outages, and whether plans say what they cost
 .PHONY: stop-campaign
 stop-campaign: install ## Random sets of brokers that stop, and whether the gate says what happens: SEEDS of four sets, 20 unless given
 	$(BIN)/python -m campaign.stops --seeds $(or $(SEEDS),20) --json stops.json
+
+.PHONY: campaign-results
+campaign-results: install ## Add what the three campaigns judged here to tests/campaign/results, and write docs/campaigns.md
+	$(BIN)/python -m campaign.published
 
 .PHONY: mutants
 mutants: install $(MUTANTS_INSTALLED) ## Mutation testing of what decides and writes; ONLY=preconditions for one file

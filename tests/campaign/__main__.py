@@ -19,7 +19,7 @@ from rich.console import Console
 
 from campaign.kept import read_verdicts, write_verdicts
 from campaign.kinds import KINDS, Kind
-from campaign.report import markdown, table
+from campaign.report import table
 from campaign.trial import CAMPAIGN, run_trial
 from campaign.verdict import Verdict
 from lab import versions
@@ -39,11 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verdicts = read_verdicts(chosen.json, Verdict)
     if verdicts:
         console.print(f"{len(verdicts)} trials of {chosen.json} are not run again, whatever code they judged")
-    judged = {(each.kind, each.seed) for each in verdicts}
+    version = chosen.kafka_version
+    judged = {(each.kind, each.seed) for each in verdicts if each.kafka_version == version}
     missing = [(kind, seed) for seed in seeds for kind in kinds if (kind.name, seed) not in judged]
     commit = commit_on_trial()
-    for verdict in trials(missing, chosen.kafka_version, chosen.jobs):
-        verdict.commit = commit
+    for verdict in trials(missing, version, chosen.jobs):
+        verdict.commit, verdict.kafka_version = commit, version
         verdicts.append(verdict)
         state = "clean" if verdict.is_clean else "[red]NOT CLEAN[/red]"
         console.print(f"{verdict.kind}, seed {verdict.seed}: {state}, {verdict.seconds:.0f} s", highlight=False)
@@ -51,8 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print(f"    {note}", markup=False, highlight=False)
         write_verdicts(chosen.json, verdicts)
     console.print(table(verdicts))
-    if chosen.markdown:
-        Path(chosen.markdown).write_text(markdown(verdicts, chosen.kafka_version), encoding="utf-8")
     return 0 if all(each.is_clean for each in verdicts) else 1
 
 
@@ -101,7 +100,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kafka-version", choices=versions.KAFKA, default=versions.DEFAULT)
     parser.add_argument("--verbose", action="store_true", help="print why runs failed, of clean trials, too")
     parser.add_argument("--json", metavar="FILE", help="write every verdict; run no trial again that was judged there")
-    parser.add_argument("--markdown", metavar="FILE", help="write the table of docs/reliability.md")
     return parser
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,13 +22,23 @@ def read_verdicts(path: str | None, kind: type[Kept]) -> list[Kept]:
         written = json.loads(Path(path).read_text(encoding="utf-8")) if path else []
     except FileNotFoundError:
         return []
-    return [kind(**fields) for fields in written if not fields["not_judged"]]
+    return [kind(**fields) for fields in written if not fields.get("not_judged")]
 
 
 def write_verdicts(path: str | None, verdicts: Iterable[Any]) -> None:
-    """Write all verdicts, if a file is named."""
+    """Write all verdicts, a line for each, if a file is named."""
     if path:
-        Path(path).write_text(json.dumps([asdict(each) for each in verdicts], indent=1), encoding="utf-8")
+        lines = ",\n".join(json.dumps(_without_defaults(each)) for each in verdicts)
+        Path(path).write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def _without_defaults(verdict: Any) -> dict[str, Any]:
+    """Return the fields that tell something. Nobody reads notes and events of what went well."""
+    told = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
+    if verdict.is_clean:
+        told = {name: value for name, value in told.items() if not isinstance(value, list)}
+    kept = {each.name for each in fields(verdict) if each.default is MISSING}
+    return {name: value for name, value in told.items() if value or name in kept}
 
 
 def print_verdict(verdict: Any, *, is_verbose: bool) -> None:

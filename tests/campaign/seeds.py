@@ -16,6 +16,7 @@ from confluent_kafka import KafkaException
 
 from campaign.kept import print_verdict, write_verdicts
 from lab import Cluster, versions
+from lab.commit import commit_on_trial
 from lab.node import NodeError
 from lab.pool import ClusterPool, Specification
 
@@ -29,6 +30,8 @@ class SeedVerdict(Protocol):
     """1 if the lab aborted it."""
     notes: list[str]
     seconds: float
+    commit: str
+    """The code that was on trial."""
 
 
 Judged = TypeVar("Judged", bound=SeedVerdict)
@@ -46,6 +49,7 @@ def judge_seeds(  # noqa: PLR0917 - the parts of a campaign
 
     ``new`` makes an empty verdict, for a seed that gets no cluster.
     """
+    commit = commit_on_trial()
     with ClusterPool() as pool:
         for seed in range(chosen.first_seed, chosen.first_seed + chosen.seeds):
             if seed in judged:
@@ -60,6 +64,7 @@ def judge_seeds(  # noqa: PLR0917 - the parts of a campaign
             if verdict.not_judged:
                 # The state after an aborted seed is unknown.
                 pool.close()
+            verdict.commit = commit
             verdicts.append(verdict)
             print_verdict(verdict, is_verbose=chosen.verbose)
             write_verdicts(chosen.json, verdicts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 from campaign.clients.judge import Anomalies
+from lab import versions
 
 
 @dataclass
@@ -60,6 +61,7 @@ class Verdict:
     """How often the fault was met: with 0, this trial says nothing about it."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    kafka_version: str = versions.DEFAULT
     commit: str = ""
     """The code that was on trial. With a plus sign, it had changes that were not committed."""
 

@@ -63,6 +63,7 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    commit: str = ""
 
     def __str__(self) -> str:
         said = f"none said {self.none_said} of {self.claims}"

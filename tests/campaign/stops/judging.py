@@ -60,6 +60,7 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    commit: str = ""
 
     def __str__(self) -> str:
         equal = f"{self.sets - self.unequal} of {self.sets} sets equal"
