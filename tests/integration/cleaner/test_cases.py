@@ -128,6 +128,13 @@ def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_pat
         "log_cleaner_recovery_report_file": str(report_file),
         "log_cleaner_recovery_suspect_bytes": 500_000,
     }
+    unreported = {name: value for name, value in variables.items() if name != "log_cleaner_recovery_report_file"}
+    looks = [
+        run_playbook("kafkaops.recovery.recover_log_cleaners", unreported | more, "--check")
+        for more in ({}, {"log_cleaner_recovery_fail_on_unhealthy": "true"})
+    ]
+    assert [each.returncode for each in looks] == [0, 2]
+    assert "not healthy: broker 2 (uncleanable partitions), broker 3 (dead threads)" in looks[1].words
     run = run_playbook("kafkaops.recovery.recover_log_cleaners", variables)
     assert run.returncode == 0, run.output
     assert "repair marked-0 on broker 2 repaired" in run.words
