@@ -23,7 +23,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
 PARTITION = ("cluster_id", "topic", "partition")
 REPLICA = (*PARTITION, "broker_id")
 _OF_PARTITION = ("leader_id", "isr", "min_isr", "topic_id", "is_compacted")
-_OF_REPLICA = ("log_start_offset", "log_end_offset", "high_watermark", "size_bytes", "log_dir", "cause")
+_OF_COMPACTED = ("size_bytes", "log_dir")
+"""Only log cleaners are judged by these. Of other replicas they are null: each new size would be another state."""
+_OF_REPLICA = ("log_start_offset", "log_end_offset", "high_watermark", "cause", *_OF_COMPACTED)
 _HELD = (*_OF_PARTITION, *_OF_REPLICA)
 _SNAPSHOTS = f"cluster_id string, {SNAPSHOT} string, idx int, next_full int"
 _MOMENTS = "cluster_id string, idx int, at_ms long, clock_ms long"
@@ -91,7 +93,9 @@ def partition_states(rows: DataFrame, timelines: Sequence[Timeline]) -> DataFram
 def _changes(rows: DataFrame) -> DataFrame:
     """Return what a replica was since which snapshot (``idx``). ``value`` is null since it does not exist."""
     by_time = Window.partitionBy(*REPLICA).orderBy("idx")
-    value = f.when(~f.col("is_removed"), f.struct(*_HELD))
+    held = [f.when(f.col("is_compacted"), f.col(each)) if each in _OF_COMPACTED else f.col(each) for each in _HELD]
+    struct = f.struct(*(column.alias(name) for name, column in zip(_HELD, held, strict=True)))
+    value = f.when(~f.col("is_removed"), struct)
     numbered = rows.repartition(*PARTITION).select(
         *REPLICA, "idx", "next_full", "is_removed", value.alias("value"), f.lead("idx").over(by_time).alias("next_idx")
     )
