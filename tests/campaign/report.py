@@ -14,7 +14,7 @@ from rich.table import Table
 from campaign.kinds import KINDS
 from campaign.verdict import COUNTED, Verdict
 
-_OF_CLIENTS = ("acknowledged", "announced", "replays")
+_OF_CLIENTS = ("acknowledged", "announced", "hidden", "replays")
 _SUMS = ("elections", *COUNTED, "unknown_forecasts", *_OF_CLIENTS)
 _COLUMNS = ("trials", "met", *_SUMS)
 

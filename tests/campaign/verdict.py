@@ -53,6 +53,8 @@ class Verdict:
     """Those of them that the elected replicas did not hold. A replay brings them back."""
     group_reads: int = 0
     """What Kafka's own consumer or the share group got, whichever got less, in the trials that have them."""
+    hidden: int = 0
+    """Trials in which an election left a transaction open, with records behind it. Then it is ended."""
     replays: int = 0
     elections: int = 0
     unknown_forecasts: int = 0

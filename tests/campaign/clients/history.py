@@ -79,6 +79,9 @@ class Truth:
     """Values that the elected replica did not hold. The forecast announced their loss."""
     undecided: Mapping[Partition, frozenset[str]] = field(default_factory=dict)
     """Values that it held without the marker of their transaction."""
+    hides: bool = False
+    """Whether records may be there that no consumer of committed records gets: an election that lost the marker of a
+    transaction left it open, and nobody has ended it yet."""
     unknown: frozenset[Partition] = frozenset()
     """Partitions of which it is not known what their leaders held: losses there are not judged."""
     truncated: frozenset[Partition] = frozenset()

@@ -70,6 +70,15 @@ def is_acknowledged(history: History, write: Write) -> bool:
     return write.outcome is Outcome.OK and committed
 
 
+def is_behind_open_transaction(history: History, write: Write) -> bool:
+    """Return whether a record is there, and no consumer of committed records gets it, although it is acknowledged."""
+
+    def has(left: Mapping[Partition, Sequence[Read]]) -> bool:
+        return any(each.value == write.value for each in left.get(write.partition, ()))
+
+    return is_acknowledged(history, write) and has(history.left) and not has(history.left_committed)
+
+
 def _lost_writes(history: History, truth: Truth) -> Iterator[str]:
     left = {partition: {each.value for each in reads} for partition, reads in history.left_committed.items()}
     for write in history.writes:
@@ -77,7 +86,11 @@ def _lost_writes(history: History, truth: Truth) -> Iterator[str]:
             continue
         is_read = write.partition not in left or write.value in left[write.partition]
         if is_acknowledged(history, write) and not is_read and not truth.excuses(write.partition, write.value):
-            yield f"{_name(write.partition)}: {write.value} was acknowledged at offset {write.offset}"
+            is_hidden = is_behind_open_transaction(history, write)
+            if is_hidden and truth.hides:
+                continue
+            where = ", and is behind an open transaction" if is_hidden else ""
+            yield f"{_name(write.partition)}: {write.value} was acknowledged at offset {write.offset}{where}"
 
 
 def _duplicates(history: History) -> Iterator[str]:

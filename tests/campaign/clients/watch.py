@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.clients.history import Partition, Truth
-from campaign.clients.judge import Anomalies, is_acknowledged, judge
+from campaign.clients.judge import Anomalies, is_acknowledged, is_behind_open_transaction, judge
 from campaign.clients.real import Clients
 from campaign.clients.share import ShareMember, has_share_groups
 from campaign.clients.verifiable import Verifiable
@@ -24,6 +25,9 @@ from lab.module_process import run_module
 
 _OF_CLIENTS = ("__consumer_offsets", "__transaction_state")
 _OF_SHARE_GROUPS = "__share_group_state"
+_ENDED = ("committed", "aborted")
+_OLD_S, _PAUSE_S = 120.0, 5.0
+"""Transactions are older than transaction.max.timeout.ms of the campaign's clusters by then."""
 _PARTITIONS: Sequence[Partition] = tuple((WATCHED, number) for number in range(WATCHED_PARTITIONS))
 
 
@@ -82,6 +86,38 @@ class Watch:
         return judge(self.clients.history, self._truth)
 
     @property
+    def hides_records(self) -> bool:
+        """Return whether records are behind a transaction that lost its marker by the election, and stays open."""
+        history = self.clients.history
+        return any(is_behind_open_transaction(history, each) for each in history.writes)
+
+    def end_transactions(self, directory: Path, **saved: object) -> Anomalies:
+        """End the transactions that the election left open, as an operator does, and judge again: nothing is hidden.
+
+        Raises ReplayRefusedError.
+        """
+        options = {
+            "bootstrap_servers": [self.incident.cluster.bootstrap()],
+            "apply": True,
+            "abort_hanging_transactions": True,
+            "undo_file": str(directory / "undo.csv"),
+            **saved,
+        }
+        deadline = time.monotonic() + _OLD_S
+        while True:
+            result = run_module("group_recovery", options)
+            open_ones = [each for each in result.get("transactions", ()) if each["status"] not in _ENDED]
+            if not open_ones and "msg" not in result:
+                break
+            if time.monotonic() >= deadline:
+                raise ReplayRefusedError(f"group_recovery: {result.get('msg')}; {open_ones}")
+            time.sleep(_PAUSE_S)
+        self.clients.look_at_end()
+        # It gave groups other offsets than those that they committed.
+        self._truth = replace(self._truth, hides=False, commits_lost=True)
+        return judge(self.clients.history, self._truth)
+
+    @property
     def acknowledged(self) -> int:
         """Return the number of records that producers were promised to stay."""
         history = self.clients.history
@@ -91,7 +127,7 @@ class Watch:
     def excused(self) -> int:
         """Return how many of these the elected replicas did not hold, by the disks."""
         history = self.clients.history
-        there = {each.value for reads in history.left_committed.values() for each in reads}
+        there = {each.value for reads in history.left.values() for each in reads}
         return sum(is_acknowledged(history, each) and each.value not in there for each in history.writes)
 
     @property
@@ -107,17 +143,14 @@ class Watch:
 
         Raises ReplayRefusedError.
         """
-        history, where = self.clients.history, {"bootstrap_servers": [self.incident.cluster.bootstrap()]}
-        saving = {**where, "salvage_dir": str(directory / "saved")}
+        history = self.clients.history
+        saved = str(directory / "saved")
         disks = [str(each) for each in self.incident.cluster.brokers[self.incident.dead].data_dirs]
         before = {each.value for reads in history.left.values() for each in reads}
-        for name, options in (
-            ("replica_log_salvage", {**saving, "log_dirs": disks, "topics": [WATCHED]}),
-            ("salvage_replay", {**saving, "target": "original"}),
-        ):
-            result = run_module(name, options)
-            if "msg" in result:
-                raise ReplayRefusedError(f"{name}: {result['msg']}")
+        self._run("replica_log_salvage", salvage_dir=saved, log_dirs=disks, topics=[WATCHED])
+        if self.hides_records:
+            self.end_transactions(directory, salvage_dir=[saved])
+        self._run("salvage_replay", salvage_dir=saved, target="original")
         self.clients.look_at_end()
         lost = {value for values in self._truth.lost.values() for value in values}
         sent_again = lost & before
@@ -133,7 +166,13 @@ class Watch:
             for partition in _PARTITIONS
         }
         truncated = frozenset(partition for partition, values in self._truth.lost.items() if values)
-        return judge(history, replace(self._truth, lost={}, undecided=undecided, truncated=truncated))
+        given_back = replace(self._truth, lost={}, undecided=undecided, truncated=truncated, hides=False)
+        return judge(history, given_back)
+
+    def _run(self, name: str, **options: object) -> None:
+        result = run_module(name, {"bootstrap_servers": [self.incident.cluster.bootstrap()], **options})
+        if "msg" in result:
+            raise ReplayRefusedError(f"{name}: {result['msg']}")
 
     def _find_truth(self, *, is_unreported: bool) -> Truth:
         lost: dict[Partition, frozenset[str]] = {}
@@ -153,7 +192,8 @@ class Watch:
         return Truth(
             lost,
             undecided,
-            frozenset(unknown),
+            hides=True,
+            unknown=frozenset(unknown),
             commits_lost=offsets,
             outcomes_lost=transactions,
             shares_lost=shares,

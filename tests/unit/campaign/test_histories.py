@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.clients.history import History, Outcome, Partition, Read, Reader, Truth, Write
-from campaign.clients.judge import judge
+from campaign.clients.judge import is_behind_open_transaction, judge
 
 P: Partition = ("watched", 0)
 NOTHING = Truth()
@@ -228,3 +228,11 @@ def test_a_share_group_gets_nothing_again_that_it_acknowledged_unless_its_state_
     member.reads, member.again = [], []
     assert found(history) == {"unseen": 2}
     assert found(history, Truth(shares_lost=True)) == {}
+
+
+def test_records_behind_an_open_transaction_are_lost_unless_it_is_still_to_be_ended() -> None:
+    history = healthy("abc", committed="a")
+    assert found(history) == {"lost_writes": 2}
+    assert found(history, Truth(hides=True)) == {}
+    assert is_behind_open_transaction(history, history.writes[1])
+    assert not is_behind_open_transaction(history, history.writes[0])
