@@ -127,7 +127,7 @@ class Watch:
     def excused(self) -> int:
         """Return how many of these the elected replicas did not hold, by the disks."""
         history = self.clients.history
-        there = {each.value for reads in history.left.values() for each in reads}
+        there = self._values_left()
         return sum(is_acknowledged(history, each) and each.value not in there for each in history.writes)
 
     @property
@@ -146,13 +146,14 @@ class Watch:
         history = self.clients.history
         saved = str(directory / "saved")
         disks = [str(each) for each in self.incident.cluster.brokers[self.incident.dead].data_dirs]
-        before = {each.value for reads in history.left.values() for each in reads}
+        before = self._values_left()
         self._run("replica_log_salvage", salvage_dir=saved, log_dirs=disks, topics=[WATCHED])
         if self.hides_records:
             self.end_transactions(directory, salvage_dir=[saved])
         self._run("salvage_replay", salvage_dir=saved, target="original")
         self.clients.look_at_end()
-        lost = {value for values in self._truth.lost.values() for value in values}
+        # What a killed run elected is not known. What is there only since the replay was lost, too.
+        lost = {value for values in self._truth.lost.values() for value in values} | (self._values_left() - before)
         sent_again = lost & before
         history.writes = [
             replace(each, offset=None, may_repeat=each.may_repeat or each.value in sent_again)
@@ -168,6 +169,9 @@ class Watch:
         truncated = frozenset(partition for partition, values in self._truth.lost.items() if values)
         given_back = replace(self._truth, lost={}, undecided=undecided, truncated=truncated, hides=False)
         return judge(history, given_back)
+
+    def _values_left(self) -> set[str]:
+        return {each.value for reads in self.clients.history.left.values() for each in reads}
 
     def _run(self, name: str, **options: object) -> None:
         result = run_module(name, {"bootstrap_servers": [self.incident.cluster.bootstrap()], **options})
