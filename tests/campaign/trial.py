@@ -55,7 +55,7 @@ CAMPAIGN: Specification[Cluster] = Specification(
             "transaction.state.log.num.partitions": 1,
             "share.coordinator.state.topic.num.partitions": 1,
             # A transaction that an election left open counts as hanging only after that: 15 minutes by default.
-            "transaction.max.timeout.ms": 60_000,
+            "transaction.max.timeout.ms": 30_000,
             # A producer that was replaced after a fatal error asks for its topic until it is freed: it would have it
             # created again after the trial.
             "auto.create.topics.enable": "false",

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
-from .._kafka.transactions import OpenTransaction
+from .._kafka.transactions import TRANSACTION_LIMIT, OpenTransaction
 from .._model.partition import Cause
-from .hanging import TRANSACTION_LIMIT, TransactionLook
+from .hanging import TransactionLook
 from .plan import Ending, EndOutcome, TransactionStatus, TransactionStep, end_outcome
 
 _ENDINGS = {

@@ -25,16 +25,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from .._kafka.cluster import Cluster
-from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.transactions import LostMarker, OpenTransaction, find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped
 from .._model.reasons import join_first, name_brokers, name_partitions, plural
-from .._model.run import KafkaOpsError
 from .plan import MOST_NAMED, Ending, TransactionStep, UnknownCommits
 
 _MOST_S = 30.0
-TRANSACTION_LIMIT = "transaction.max.timeout.ms"
 
 
 @dataclass(slots=True)
@@ -124,7 +121,9 @@ def look_at_transactions(  # noqa: PLR0917 - what is known of the cluster and of
     }
     if found.open:
         found.missing = "; ".join(filter(None, [found.missing, *_explain_hidden(kafka, cluster)]))
-        found.limit_ms = _read_limit(kafka, cluster)
+        limits = kafka.transaction_limits(cluster.unfenced)
+        known = [each for each in limits if each is not None]
+        found.limit_ms = max(known) if known and len(known) == len(limits) else None
     return found
 
 
@@ -188,20 +187,3 @@ def _explain_hidden(kafka: Kafka, cluster: Cluster) -> Iterator[str]:
     answers = kafka.in_parallel(lambda each: kafka.why_ids_may_be_hidden(cluster.unfenced[each]), cluster.unfenced)
     for problem, brokers in grouped((str(problem), broker) for broker, problem in answers.items() if problem).items():
         yield f"{name_brokers(brokers)}: {problem}"
-
-
-def _read_limit(kafka: Kafka, cluster: Cluster) -> int | None:
-    """Return the largest limit of a transaction's time, in ms. None if a broker does not return it."""
-
-    def ask(broker_id: int) -> int | None:
-        try:
-            entry = kafka.broker_config(cluster.unfenced[broker_id], broker_id, TRANSACTION_LIMIT)
-        except BrokerCallError:
-            raise
-        except KafkaOpsError:
-            return None
-        return int(entry.value) if entry and entry.value else None
-
-    limits = [*kafka.in_parallel(ask, cluster.unfenced).values()]
-    known = [each for each in limits if isinstance(each, int)]
-    return max(known) if known and len(known) == len(limits) else None

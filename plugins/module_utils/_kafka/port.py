@@ -239,6 +239,10 @@ class Kafka(BaseKafka):
         """Return the open transactions of each of this broker's replicas (DescribeProducers)."""
         return transactions.open_transactions(self.wire, address, partitions)
 
+    def transaction_limits(self, brokers: Mapping[int, Address]) -> list[int | None]:
+        """Return transaction.max.timeout.ms of each broker, in ms. None for one that does not say it."""
+        return transactions.transaction_limits(self.wire, brokers)
+
     def coordinated_transactions(self, address: Address) -> transactions.CoordinatedTransactions:
         """Return the transactions that this broker coordinates (ListTransactions)."""
         return transactions.coordinated_transactions(self.wire, address, clock=self.clock)

@@ -10,7 +10,7 @@ DescribeProducers has API key 61, DescribeTransactions 65 and ListTransactions 6
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, in_batches
 from .._model.reasons import join_first
 from .._model.run import Clock
-from . import error_codes
+from . import configs, error_codes
+from .errors import RequestRefusedError
 from .groups import call_until_loaded
 from .messages import by_topic
 from .partitions import Description
@@ -34,6 +35,8 @@ with suppress(ImportError):  # a missing library is reported before the module s
     )
     from kafka.protocol.producer import WriteTxnMarkersRequest
 
+TRANSACTION_LIMIT = "transaction.max.timeout.ms"
+"""A broker's limit of transaction.timeout.ms: it refuses producers that want more."""
 _NONE_OPEN_STATES = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 """States in which a coordinator has no open transaction (TransactionState)."""
 _MOST_NAMED = 5
@@ -84,6 +87,19 @@ class CoordinatedTransactions:
 def is_ended_by_coordinator(state: str) -> bool:
     """Return whether a coordinator still ends a transaction in this state. It does so in states of later releases."""
     return state not in _NONE_OPEN_STATES
+
+
+def transaction_limits(wire: Wire, brokers: Mapping[int, Address]) -> list[int | None]:
+    """Return transaction.max.timeout.ms of each broker, in ms. None for one that does not say it."""
+
+    def ask(broker_id: int) -> int | None:
+        try:
+            entry = configs.broker_config(wire, brokers[broker_id], broker_id, TRANSACTION_LIMIT)
+        except RequestRefusedError:
+            return None
+        return int(entry.value) if entry is not None and entry.value else None
+
+    return [each if isinstance(each, int) else None for each in wire.in_parallel(ask, brokers).values()]
 
 
 def open_transactions(

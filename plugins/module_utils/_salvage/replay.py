@@ -173,7 +173,9 @@ class Replayer:
         """Start a producer that ends the last transaction of its id. Raises ProducerError or SettingsError."""
         name, brokers = self._transactional_id, cluster.unfenced.values()
         explain = partial(explain_unfinished, self._kafka, name)
-        return TransactionalProducer(self._kafka.settings, brokers, name, most_bytes, explain, self._progress.step)
+        limit_ms = min((each for each in self._kafka.transaction_limits(cluster.unfenced) if each), default=None)
+        tell = self._progress.step
+        return TransactionalProducer(self._kafka.settings, brokers, name, most_bytes, explain, tell, limit_ms)
 
     def _wait_for_markers(self, cluster: Cluster, most_bytes: int) -> Iterator[str]:
         """Wait until all committed records can be read: then another producer with the same id can start.

@@ -25,7 +25,7 @@ from .._model.run import Clock, KafkaOpsError
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from confluent_kafka import KafkaError, KafkaException, Producer
 
-_TRANSACTION_TIMEOUT_S = 60.0
+_TRANSACTION_TIMEOUT_MS = 60_000
 _INIT_TIMEOUT_S = 60.0
 """Longer than Kafka takes to elect a coordinator and to abort the transaction of a killed run."""
 _ATTEMPTS = 3
@@ -71,16 +71,18 @@ class TransactionalProducer:
         most_batch_bytes: int,
         explain: Callable[[], str],
         tell: Tell,
+        limit_ms: int | None = None,
     ) -> None:
         """Start the producer. Aborts an open transaction of an earlier run, which then cannot write any more.
 
         If that takes longer than usual, ``explain`` says why, and ``tell`` is told. ``most_batch_bytes`` is the
-        smallest max.message.bytes of all topics that are written.
+        smallest max.message.bytes of all topics that are written, and ``limit_ms`` the smallest
+        transaction.max.timeout.ms of all brokers, if it is known.
 
         Raises ProducerError, or SettingsError: librdkafka does not have the SASL mechanism.
         """
-        self._timeout_s = _timeout_s(settings)
-        config = producer_config(settings, brokers, transactional_id, most_batch_bytes)
+        config = producer_config(settings, brokers, transactional_id, most_batch_bytes, limit_ms)
+        self._timeout_s = config["transaction.timeout.ms"] / 1000
         self._producer = Producer(config, logger=_SILENT)
         limit_s = max(_INIT_TIMEOUT_S, self._timeout_s)
         start_transactions(self._producer.init_transactions, transactional_id, limit_s, explain, tell)
@@ -191,15 +193,21 @@ def start_transactions(  # noqa: PLR0917
 
 
 def producer_config(
-    settings: ConnectionSettings, brokers: Collection[Address], transactional_id: str, most_batch_bytes: int
+    settings: ConnectionSettings,
+    brokers: Collection[Address],
+    transactional_id: str,
+    most_batch_bytes: int,
+    limit_ms: int | None = None,
 ) -> dict[str, Any]:
     """Return librdkafka's configuration. Raises SettingsError: librdkafka does not have the SASL mechanism.
 
     ``brokers`` take the place of the bootstrap servers, which may also name brokers of another cluster: librdkafka
-    would write there.
+    would write there. A broker refuses a transaction.timeout.ms above ``limit_ms``.
     """
     settings = replace(settings, bootstrap_servers=tuple(brokers))
-    timeout_ms = int(_timeout_s(settings) * 1000)
+    timeout_ms = max(_TRANSACTION_TIMEOUT_MS, settings.request_timeout_ms)
+    if limit_ms is not None:
+        timeout_ms = min(timeout_ms, limit_ms)
     return {
         **librdkafka_config(settings),
         "transactional.id": transactional_id,
@@ -215,10 +223,6 @@ def producer_config(
         "linger.ms": 5,
         "compression.type": "lz4",
     }
-
-
-def _timeout_s(settings: ConnectionSettings) -> float:
-    return max(_TRANSACTION_TIMEOUT_S, settings.request_timeout_ms / 1000)
 
 
 def _describe(error: KafkaException) -> str:

@@ -51,8 +51,8 @@ class FakeKafka:
     def why_ids_may_be_hidden(self, _address: Any) -> str:
         return ""
 
-    def broker_config(self, *_of: Any) -> Any:
-        return SimpleNamespace(value="900000")
+    def transaction_limits(self, brokers: Any) -> list[int]:
+        return [900_000 for _each in brokers]
 
 
 def test_its_transaction_is_unknown_and_the_look_says_so() -> None:

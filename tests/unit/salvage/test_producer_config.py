@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import producer_config
 
@@ -17,3 +19,10 @@ def test_a_bootstrap_server_of_another_cluster_gets_no_record() -> None:
     config = producer_config(settings, brokers, "some-id", 1_000_000)
     assert config["bootstrap.servers"] == "kafka1:9092,kafka2:9092"
     assert config["transactional.id"] == "some-id"
+
+
+@pytest.mark.parametrize(("limit_ms", "expected_ms"), [(None, 90_000), (900_000, 90_000), (30_000, 30_000)])
+def test_a_transaction_lasts_no_longer_than_brokers_allow(limit_ms: int | None, expected_ms: int) -> None:
+    settings = settings_from({"bootstrap_servers": "kafka1:9092", "request_timeout_ms": 90_000})
+    config = producer_config(settings, [Address("kafka1", 9092)], "some-id", 1_000_000, limit_ms)
+    assert (config["transaction.timeout.ms"], config["message.timeout.ms"]) == (expected_ms, expected_ms)
