@@ -12,8 +12,8 @@ type: aggregate
 short_description: Sum up a play over many clusters
 version_added: 1.0.0
 description:
-  - Prints one table after a play of this collection that ran on several hosts, with the verdict of each cluster. Those
-    that need somebody come first.
+  - Prints one table after a play of this collection that ran on several hosts, with the verdict of each cluster.
+    Clusters that need somebody come first.
   - Writes the same as one HTML page, with links to the pages of the clusters.
   - After a play on one host it prints nothing.
 author: [the kafkaops.recovery authors (@kafkaops)]

@@ -49,14 +49,15 @@ options:
       - Directory or URI of a recorder, see O(kafkaops.recovery.cluster_recording#module:recorder_dir). What a silent
         last leader held when it was recorded raises the number of records that an election is known to lose, dates it,
         and improves the estimate.
-      - A recording is not used, and the reason is named, if the topic was created again since, if the broker was no
-        leader then, or if the leader epoch shows that others led since or that it was restarted.
+      - A recording is not used, and the reason is named, if the topic was re-created since, or if the broker did not
+        lead then. The same applies if the leader epoch shows that another broker led since, or that the leader was
+        restarted.
     type: path
   metadata_log_dir:
     description:
-      - A log directory of a controller or broker on the host that runs the module. The history of offline
-        partitions is read from the copy of the metadata log in it if O(bootstrap_controllers) is not given, or if none
-        of those controllers returns its own.
+      - A log directory of a controller or broker on the host that runs the module. The history of offline partitions is
+        read from the copy of the metadata log in it if O(bootstrap_controllers) is not given, or if none of these
+        controllers returns its log.
       - The node should run. A copy that ends earlier dates the outage, but proves nothing about records that were
         acknowledged with C(acks=all).
       - A copy of another cluster, a truncated one, and one without the snapshot that it needs are named, and the plan
@@ -78,7 +79,7 @@ options:
   allow_dropping_unregistered:
     description:
       - Drop brokers that are not registered from the replica set of a partition, if it cannot be recovered otherwise.
-        The controller refuses every new replica order that names such a broker.
+        The controller refuses every new replica order that names an unregistered broker.
       - Nothing is dropped if an election of the present order elects the best replica.
       - Dropped brokers are not added again. The plan and the report name them, and the order of the other replicas is
         restored.
@@ -93,9 +94,9 @@ options:
   host_boot_times:
     description:
       - When the hosts of brokers booted, by broker id, as RFC 3339 times with a zone. A process that is killed loses
-        nothing as long as its host runs, and a host that loses power loses what was not synced. No log of Kafka tells
-        these apart. So a replica whose broker was killed is proven to hold what it held only if its host is named here,
-        and booted before that.
+        nothing while its host runs. A host that loses power loses records that were not synced. No log of Kafka shows
+        the difference. So a replica of a killed broker has a proof only if its host is named here, and booted before
+        the kill.
       - Name a host only if its broker has not moved to another one since.
     type: dict
 """

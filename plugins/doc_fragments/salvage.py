@@ -12,11 +12,11 @@ class ModuleDocFragment:
 options:
   salvage:
     description:
-      - Whether to save the records that live replicas hold and the designated leader does not. After the election,
-        these replicas delete such records within a second. Which records these are is decided right before the
-        election, from the replicas that answer then. The plan may not know a replica that has returned since.
+      - Whether to save the records that live replicas hold and the designated leader does not. After the election, the
+        replicas delete these records within a second. The module finds the records right before the election, from the
+        replicas that answer then, because the plan may not know a replica that has returned since.
       - The records are fetched, their checksums are verified, and they are synced to disk and read back. Only then is
-        the election requested. Partitions without such records do not wait.
+        the election requested. Partitions without records to save do not wait.
       - The module itself saves up to about 4 GiB to a local directory. Spark saves more than that, saves to other file
         systems, and is used if O(spark) is given.
       - If records could not be saved, V(best_effort) elects with a warning, and V(required) refuses the election of
@@ -30,8 +30,8 @@ options:
         as C(DIR-2). Required unless O(salvage=off).
       - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
         Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
-      - On overlayfs or tmpfs, saved records would be lost with the container or at the next boot. V(required) refuses
-        such a directory, and V(best_effort) warns that the records must be copied to another place.
+      - On overlayfs or tmpfs, saved records would be lost with the container or at the next boot. V(required) refuses a
+        directory there, and V(best_effort) warns that the records must be copied to another place.
       - It holds B(production data), mode 0600. M(kafkaops.recovery.salvage_replay) replays it.
     type: path
   spark:

@@ -18,8 +18,8 @@ options:
   partitions_file:
     description:
       - Path of a JSON file with the partitions to handle, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
-        Files of C(kafka-leader-election.sh), with one C("partition") in each entry, are accepted too, and so are
-        those of C(kafka-reassign-partitions.sh) and C(kafka-delete-records.sh). Their C(version), C(replicas),
+        Files of C(kafka-leader-election.sh), with one C("partition") in each entry, and files of
+        C(kafka-reassign-partitions.sh) and C(kafka-delete-records.sh) are accepted too. Their C(version), C(replicas),
         C(log_dirs) and C(offset) are ignored. An entry with only C("topic") means all its partitions.
       - The whole file is checked before any connection is opened, and every error is reported with its position.
       - A file that others may write is refused.

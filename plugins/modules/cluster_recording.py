@@ -15,7 +15,7 @@ description:
   - Asks all brokers what each of their replicas holds, and stores what changed since the last recording, as Parquet.
   - After a broker's death, recordings say what it held when it was seen last.
   - Sends no write request to Kafka. Run it on a schedule.
-  - A snapshot is complete, or it is not there, also if a job is killed or if two jobs run at once.
+  - A snapshot is complete or does not exist, even if a job is killed or two jobs run at once.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.progress,

@@ -16,7 +16,7 @@ description:
   - No released Kafka has a designated election. So the module moves the designated leader to the front of the replica
     order, requests an UNCLEAN election, which elects the first live replica, and restores the order. It never changes
     the replica set, except that brokers that are not registered are dropped if the plan says so.
-  - If the plan says so, it is an ordinary election, of a member of the ISR or ELR.
+  - If the plan says so, the module requests an ordinary election of a member of the ISR or ELR instead.
   - Each partition is read again right before its election. A partition that has a leader, or that differs from the plan
     in a relevant value, is left alone, and the reason is reported. The other elections continue.
   - The journal, by default the topic O(journal_topic) of the cluster, holds each changed order until it is restored.

@@ -14,26 +14,27 @@ version_added: 1.0.0
 description:
   - Compares the committed offsets of consumer and streams groups with the logs of the present leaders, and with a
     salvage that holds records of C(__consumer_offsets). Finds groups that went back, groups outside of a log, and
-    groups whose next records are others than those that they would have read.
+    groups whose next records are not the records that they would have read.
   - A group continues where the log that it has read and the present one diverge. This is where the leader epoch of its
     commit ends in the present log (KIP-320). So it reads every record that it has not read. A group never goes back
     unless its offset does not hold for the present log.
   - Some clients commit a leader epoch that they do not keep. So an epoch counts only if the salvage, or an unclean
-    election in the controllers' metadata log, says that records of the partition were lost. A group is named, and the
-    module fails, if that is not known, or if a saved offset may be beyond what the group has read of the present log.
-  - What clients, operators or Kafka did since the election is not undone. A group that has committed since, or whose
-    offsets were reset, deleted or expired since, is left alone. C(__consumer_offsets) says so. Its log cleaner may have
-    removed what deleted an offset. Then this is unknown. O(overwrite_groups) gives the saved offsets back all the same.
+    election in the controllers' metadata log, says that records of the partition were lost. If this is unknown, or if a
+    saved offset may be beyond the records that the group has read of the present log, the module names the group and
+    fails.
+  - The module leaves a group alone if it has committed since the election, or if its offsets were reset, deleted or
+    expired since. It reads this in C(__consumer_offsets). If the log cleaner may have removed a deletion, this is
+    unknown, and the group is named. O(overwrite_groups) sets the saved offsets in spite of this.
   - Only groups without members are changed. A coordinator refuses the commit for a group that has members.
   - Finds open transactions that no coordinator has, in all partitions. An unclean election that loses the tail of
     C(__transaction_state), or the COMMIT marker of another topic, leaves them behind, and C(read_committed) consumers
-    stand still there. If the salvage has its COMMIT marker, a transaction is committed again. Others are aborted one by
-    one with O(abort_hanging_transactions), if their newest record is older than C(transaction.max.timeout.ms). Both
-    only if all coordinators answered and hide no transactional id from our principal.
+    stop there. If the salvage has its COMMIT marker, a transaction is committed again. Others are aborted one by one
+    with O(abort_hanging_transactions), if their newest record is older than C(transaction.max.timeout.ms). The module
+    does both only if all coordinators answered and hide no transactional id from the principal.
   - Without O(apply), and in check mode, it only looks. O(plan_output_file) writes the plan to be reviewed, and
     O(plan_file) carries out a reviewed plan.
-  - The committed offsets before the change are in O(undo_file), synced to disk, before the first change. A killed run
-    can be repeated. It changes only what is not yet changed.
+  - Before the first change, the module writes the former committed offsets to O(undo_file) and syncs it to disk. After
+    a killed run, run again. The module changes only what is not yet changed.
   - A share group (Kafka 4.2 and later) that has no start offset, or one beyond the log end, gets one again. All records
     from there on are delivered again, also acknowledged ones. A salvage with records of C(__share_group_state) says
     where the group was. A group that went back gets this start offset if it has done no record after it since.
@@ -67,16 +68,16 @@ options:
     description:
       - Where groups continue whose offset is beyond the log end, if neither a leader epoch nor the salvage says where
         the logs diverge. They get the first record at this time or after, by the records' own timestamps, or the log
-        end if there is none. Without it, present offsets are set to the log end, and groups with such a saved one are
-        named.
+        end if there is none. Without it, present offsets are set to the log end, and groups with a saved offset beyond
+        the log end are named.
       - The time of the election or shortly before lets them read all records that were written since.
       - A time with its zone, such as V(2026-01-31T02:00:00Z).
     type: str
   overwrite_groups:
     description:
-      - Groups that get their saved offsets although they have committed since the election, or although their offsets
-        were reset, deleted or expired since, or although that is not known.
-      - Also groups that are changed although it is in doubt up to where their offsets hold for the present log.
+      - Groups that get their saved offsets although they have committed since the election, or their offsets were
+        reset, deleted or expired since, or this is unknown.
+      - The groups are also changed if it is in doubt up to where their offsets are valid for the present log.
       - Groups that are not named here are left alone then.
     type: list
     elements: str
@@ -131,9 +132,8 @@ notes:
     groups and topics. To read of unclean elections, needs CLUSTER_ACTION on the cluster at the controllers.
   - To tell open transactions that end from those that hang, needs READ on topics and DESCRIBE on transactional ids and
     on C(__transaction_state), and DESCRIBE_CONFIGS on the cluster. To end transactions, needs ALTER on the cluster.
-  - A topic that was deleted and created again since a commit is told from the former one only by its id, if the
-    commit is saved and the consumer committed it, or by a leader epoch above that of now. Else leave its groups out, or
-    review the plan.
+  - The module recognizes a commit of a topic that was re-created since only by the topic id, if the commit is saved and
+    has one, or by a leader epoch above the present one. Otherwise leave its groups out, or review the plan.
 """
 
 EXAMPLES = r"""
@@ -190,7 +190,7 @@ transactions:
     last_timestamp_ms: {type: int, description: "Time of its newest record, by the producer's clock. Null if unknown."}
     ending:
       description:
-        - V(commit) or V(abort) if the salvage has this marker of it, and the present log lacks it. Else V(not_known).
+        - V(commit) or V(abort) if the salvage has this marker, and the present log lacks it. Otherwise V(not_known).
       type: str
       choices: [commit, abort, not_known]
     status:

@@ -12,8 +12,7 @@ module: group_recovery_tables
 short_description: Print which groups get their offsets back
 version_added: 1.0.0
 description:
-  - Prints how many committed offsets were or would be given back, those that are not, and the command for the next
-    step.
+  - Prints how many committed offsets were or would be changed, which ones are not, and the command for the next step.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing,

@@ -16,8 +16,8 @@ description:
     topic for reasons that nobody can read before, for example configs that it inherits, quotas or clocks.
   - Takes the lock and releases it, as every run does. This creates the journal's topic, writes a record to it, reads
     the record back, and deletes the topic.
-  - If the topic exists in which orders are remembered, writes a record without a value to it, and reads it back. The
-    record does not change what is remembered.
+  - If the topic with the original orders exists, writes a record without a value to it, and reads it back. The record
+    does not change the stored orders.
   - Does not write to the journal while another run uses it, or while it has changes of a run that died.
   - The module does not fail because of what it finds. Give its result to M(kafkaops.recovery.readiness_info).
 author: [the kafkaops.recovery authors (@kafkaops)]

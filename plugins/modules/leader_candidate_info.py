@@ -16,9 +16,9 @@ description:
     rank, and plans the election of the best replica that can be elected.
   - The best replica has the highest last written leader epoch. Among replicas with the same epoch, the longest log is
     the best, then the log that begins first. Among equal logs, the first one in the replica list is the best.
-  - Spark ranks. If it is not there in time, the module does the same by itself.
+  - Spark ranks the replicas. If it is not ready in time, the module ranks them itself.
   - The loss of electing each replica is computed from the epochs in the logs. It is exact against replicas that
-    answered, and a lower bound or unknown against those that did not.
+    answered, and a lower bound or unknown against replicas that did not.
   - O(recovery_strategy) sets how much loss to accept. A partition with a live member of the ELR gets an ordinary
     election.
   - A partition gets no election if none of its replicas answered, or if the controller would elect another broker than

@@ -16,7 +16,7 @@ description:
     the smallest change that takes effect, one more millisecond of C(log.cleaner.backoff.ms), or else one more thread.
     Then it restores the value and its source. A config that was not set before is deleted.
   - It restarts threads only if the diagnosis says that this helps, for example with dead threads. A restart does not
-    clear the marks of uncleanable partitions. Use M(kafkaops.recovery.log_cleaner_repair) for those.
+    clear the marks of uncleanable partitions. Use M(kafkaops.recovery.log_cleaner_repair) for these partitions.
   - The change is in the journal before it is made, so that the next run after a crash restores the config.
   - With O(state=configured), changes settings of the cleaner permanently. That restarts the threads, too.
   - Brokers are handled one after the other.

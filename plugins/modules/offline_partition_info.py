@@ -16,8 +16,8 @@ description:
     metadata.
   - Connects to every broker, to find out which replicas can be asked and elected.
   - Does not rely on the ISR. The ISR of an offline partition can still name dead brokers.
-  - If every partition has a leader, and brokers are away that have replicas, reads in the metadata log which leaders
-    were elected uncleanly since. Such a broker deletes what these leaders lack when it starts.
+  - If every partition has a leader, and brokers with replicas are away, reads in the metadata log which leaders were
+    elected uncleanly since. When one of these brokers starts, it deletes the records that these leaders lack.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.selection,

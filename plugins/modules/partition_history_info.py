@@ -32,9 +32,9 @@ options:
     default: 10
   metadata_log_dir:
     description:
-      - A log directory of a controller or broker on the host that runs the module. The copy of the metadata
-        log in this directory is read, also of a node that runs, if O(bootstrap_controllers) is not given, or if none of
-        those controllers returns its own.
+      - A log directory of a controller or broker on the host that runs the module. The copy of the metadata log in this
+        directory is read, also of a node that runs, if O(bootstrap_controllers) is not given, or if none of these
+        controllers returns its log.
       - Of each partition, only a history counts that ends as the brokers describe the partition now.
       - A copy that ends more than 10 s ago dates the outage, but proves nothing about records that were acknowledged
         with C(acks=all).

@@ -13,10 +13,11 @@ short_description: Check before an incident whether a recovery would work
 version_added: 1.0.0
 description:
   - Checks everything that a recovery needs, before an incident. Run it on a schedule.
-  - Checks that every broker answers at its advertised address, and every controller at its own listener; certificates;
-    how this principal authenticates, and the ACLs that each playbook needs; requests and features of every broker; the
-    journal's topic; changes that a killed run left behind; Java, Python libraries and Spark's class archive on this
-    host; space on disks; clocks; and the settings of topics that decide how much an outage costs.
+  - Checks that every broker answers at its advertised address, and every controller at its own listener. Checks
+    certificates, authentication, the ACLs that each playbook needs, and the requests and features of every broker.
+    Checks the journal's topic and changes that a killed run left behind. On this host, checks Java, Python libraries,
+    Spark's class archive and disk space. Checks clocks, and the settings of topics that decide how much an outage
+    costs.
   - Predicts for each broker which partitions would have no leader if it died now, and which of these could not be
     recovered.
   - Changes nothing. ACLs are checked by the operations that brokers report as allowed (KIP-430), and by a request to

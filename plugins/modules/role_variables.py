@@ -17,7 +17,7 @@ description:
   - A list may be given as V(1,2), V([1, 2]) or as a list. Partitions may be given as V(orders:0,3,payments:1).
   - A relative path becomes absolute. On this host it starts at the directory in which the command was started, on
     another host at the home directory of the login.
-  - Fails if a variable of the role is wrong or empty, wherever it is set, or has the role's prefix and is none of its
+  - Fails if a variable of the role is wrong or empty, or if a variable has the role's prefix and is none of its
     variables. The message has all problems, and the nearest right name. Only an answer to a survey of AWX may be empty.
   - A variable C(kafka_) is refused only if C(-e) sets it to a name that is one of the shared variables with a slip,
     because inventories have other variables of that prefix.

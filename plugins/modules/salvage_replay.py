@@ -75,8 +75,8 @@ options:
   progress_topic:
     description:
       - Name of the compacted topic that holds the progress. It is created if it does not exist.
-      - Use the same one for all replays. Another one knows nothing of what was given back to the topics that the
-        records came from, and would write it again. In side topics, such records are found by their headers.
+      - Use the same topic for all replays. With another topic, the module does not know which records were replayed to
+        the original topics, and would write them again. In side topics, it finds replayed records by their headers.
       - Delete it when the salvages are no longer needed.
     type: str
     default: _kafkaops_salvage

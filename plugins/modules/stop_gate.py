@@ -15,9 +15,9 @@ description:
   - Predicts what happens to each partition and to the controller quorum if brokers stop now, and answers yes or no,
     with all reasons.
   - The answer is no if a partition would have no leader, no replica that stays up, an unclean leader, or fewer in-sync
-    replicas than min.insync.replicas; if the next leader lacks records of the present one, or applies metadata late; if
-    a partition has no leader now or is being reassigned; if the quorum would lose its majority; and if anything that
-    the answer rests on could not be read.
+    replicas than min.insync.replicas. It is also no if the next leader lacks records of the present one or applies
+    metadata late, if a partition has no leader now or is being reassigned, or if the quorum would lose its majority. If
+    something that the answer needs cannot be read, the answer is no.
   - Also returns the smallest change that makes a no a yes, and an order of waves in which all brokers can stop.
   - With O(take), a yes is a ticket that is kept in the cluster. Until it is released or expires, this answers no to
     everybody else, and names the brokers that are being stopped, and by whom. Everything that writes names them too.
