@@ -58,7 +58,7 @@ class BrokerReport:
         tuple[Annotated[LogDirMetrics, Meta(description="a log directory is an object")], ...],
         Meta(description="the log directories are a list"),
     ]
-    suspects: Annotated[tuple[SuspiciousCopy, ...], Meta(description="the suspicious copies are a list")]
+    suspects: tuple[SuspiciousCopy, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,7 @@ class LeftoverRow:
     reason: str
 
 
-_Brokers: TypeAlias = tuple[Annotated[BrokerReport, Meta(description="a broker is an object")], ...]
-_LIST_OF_BROKERS = Meta(description="the brokers are a list")
+_Brokers: TypeAlias = Annotated[tuple[BrokerReport, ...], Meta(description="the brokers are a list")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +104,11 @@ class CleanerReport:
     written_at: Time
     cluster_id: ClusterId
     is_check: bool
-    before: Annotated[_Brokers, _LIST_OF_BROKERS]
+    before: _Brokers
     restarts: tuple[Restart, ...]
     repairs: tuple[Repair, ...]
-    leftovers: Annotated[
-        tuple[Annotated[LeftoverRow, Meta(description="what an earlier run left is an object")], ...],
-        Meta(description="what an earlier run left is a list"),
-    ]
-    after: Annotated[_Brokers, _LIST_OF_BROKERS]
+    leftovers: tuple[LeftoverRow, ...]
+    after: _Brokers
 
 
 _REPORT = codec(CleanerReport, "a report of log cleaners is an object")

@@ -76,9 +76,7 @@ class Coverage:
     gap_seconds: Seconds | None
     """A longer interval between snapshots is a gap."""
     observed_seconds: Seconds
-    gaps: Annotated[
-        tuple[Annotated[GapRow, Meta(description="a gap is an object")], ...], Meta(description="the gaps are a list")
-    ]
+    gaps: tuple[GapRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +150,7 @@ class CleanerRow:
     broker_id: BrokerId
     diagnosis: Annotated[Case, Meta("a case")]
     reason: str
-    suspects: Annotated[tuple[SuspiciousCopy, ...], Meta(description="the suspicious copies are a list")]
+    suspects: tuple[SuspiciousCopy, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +180,13 @@ class ClusterRow:
     """Those of them that a snapshot saw without a leader."""
     low: Annotated[tuple[LowPartition, ...], Meta(description="the partitions are a list")]
     """Worst first."""
-    brokers: Annotated[tuple[BrokerRow, ...], Meta(description="the brokers are a list")]
-    racks: Annotated[tuple[str, ...], Meta(description="the racks are a list")]
+    brokers: tuple[BrokerRow, ...]
+    racks: tuple[str, ...]
     one_rack_partitions: Count
     one_rack: Annotated[tuple[RackPartition, ...], Meta(description="the partitions are a list")]
     unknown_rack_partitions: Count
-    disks: Annotated[tuple[DiskRow, ...], Meta(description="the disks are a list")]
-    cleaners: Annotated[tuple[CleanerRow, ...], Meta(description="the log cleaners are a list")]
+    disks: tuple[DiskRow, ...]
+    cleaners: tuple[CleanerRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +195,9 @@ class Exposure:
 
     place: str
     scope: str
-    clusters: Annotated[tuple[ClusterRow, ...], Meta(description="the clusters are a list")]
-    notes: Annotated[tuple[str, ...], Meta(description="the notes are a list")]
-    methods: Annotated[tuple[str, ...], Meta(description="the methods are a list")] = METHODS
+    clusters: tuple[ClusterRow, ...]
+    notes: tuple[str, ...]
+    methods: tuple[str, ...] = METHODS
 
 
 EXPOSURE_REPORT, encode_exposure = timed_report(

@@ -127,7 +127,6 @@ _Epoch: TypeAlias = Annotated[int, Meta("a leader epoch (-1: not known)", minimu
 
 _ProducerId: TypeAlias = Annotated[int, Meta("a producer id", minimum=0, maximum=INT64_MAX)]
 _SalvageIds: TypeAlias = Annotated[tuple[str, ...], Meta(description="the ids of salvages are a list")]
-_Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +174,15 @@ class TransactionStep(OfPartition):
 class UnknownCommits:
     """Groups or transactions that could not be looked at, and why."""
 
-    groups: Annotated[tuple[str, ...], Meta(description="the groups are a list")]
+    groups: tuple[str, ...]
     """Empty if it is about transactions, or if not even the names of the groups are known."""
     reason: str
+
+
+_Unknown: TypeAlias = Annotated[
+    tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
+    Meta(description="what is unknown is a list"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,24 +202,12 @@ class GroupPlan:
     created_at: Time
     salvage_ids: _SalvageIds
     """Empty if no salvage was read."""
-    commits: Annotated[
-        tuple[Annotated[CommitStep, Meta(description="a commit is an object")], ...],
-        Meta(description="the commits are a list"),
-    ]
-    read_to: Annotated[
-        tuple[Annotated[OffsetsEnd, Meta(description="an end is an object")], ...],
-        Meta(description="the ends are a list"),
-    ]
+    commits: tuple[CommitStep, ...]
+    read_to: Annotated[tuple[OffsetsEnd, ...], Meta(description="the ends are a list")]
     """What was written to __consumer_offsets after this is newer than the plan."""
-    transactions: Annotated[
-        tuple[Annotated[TransactionStep, Meta(description="a transaction is an object")], ...],
-        Meta(description="the transactions are a list"),
-    ]
-    unknown: Annotated[
-        tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
-        Meta(description="what is unknown is a list"),
-    ]
-    notes: _Notes
+    transactions: tuple[TransactionStep, ...]
+    unknown: _Unknown
+    notes: tuple[str, ...]
 
 
 PLAN = codec(GroupPlan)
@@ -290,25 +283,16 @@ class GroupReport:
     summary: Annotated[
         dict[CommitStatus, int], counts_of_words(CommitStatus, Count, "the counts by status are an object")
     ]
-    commits: Annotated[
-        tuple[Annotated[CommitOutcome, Meta(description="an outcome is an object")], ...],
-        Meta(description="the commits are a list"),
-    ]
-    transactions: Annotated[
-        tuple[Annotated[EndOutcome, Meta(description="an outcome is an object")], ...],
-        Meta(description="the transactions are a list"),
-    ]
+    commits: tuple[CommitOutcome, ...]
+    transactions: tuple[EndOutcome, ...]
     transaction_summary: Annotated[
         dict[TransactionStatus, int],
         counts_of_words(TransactionStatus, Count, "the counts of transactions by status are an object"),
     ]
     transactions_file: str | None
     """The file with the transactions that were to be aborted. None if nothing was to be aborted."""
-    unknown: Annotated[
-        tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
-        Meta(description="what is unknown is a list"),
-    ]
-    notes: _Notes
+    unknown: _Unknown
+    notes: tuple[str, ...]
 
 
 _REPORT = codec(GroupReport, "a report on groups is an object")

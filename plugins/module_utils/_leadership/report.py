@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
 from .._documents.errors import Problem
@@ -26,8 +26,6 @@ from .blacklist import Blacklist
 from .decide import OrderOutcome
 from .moves import Move
 
-_List: TypeAlias = Annotated[Blacklist, Meta(description="the list is an object")]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadershipReport:
@@ -38,13 +36,13 @@ class LeadershipReport:
     started_at: Time
     finished_at: Time
     mode: RunMode
-    before: _List
-    after: _List
+    before: Blacklist
+    after: Blacklist
     is_native: bool
     """Whether all brokers know preferred_leader_blacklist, so that no order had to be changed."""
     remembered_in: Annotated[str, Meta("a place")]
-    orders: tuple[Annotated[OrderOutcome, Meta(description="an order's outcome is an object")], ...]
-    leaders: tuple[Annotated[Move, Meta(description="a leader's outcome is an object")], ...] | None
+    orders: tuple[OrderOutcome, ...]
+    leaders: tuple[Move, ...] | None
     """None if no election was requested."""
 
 

@@ -53,11 +53,7 @@ class NodeVerdict:
     reasons: tuple[str, ...]
 
 
-Members: TypeAlias = tuple[Annotated[Member, Meta(description="a voter or observer is an object")], ...]
-NodeVerdicts: TypeAlias = Annotated[
-    tuple[Annotated[NodeVerdict, Meta(description="a verdict is an object")], ...],
-    Meta(description="the verdicts are a list"),
-]
+NodeVerdicts: TypeAlias = Annotated[tuple[NodeVerdict, ...], Meta(description="the verdicts are a list")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +83,8 @@ class Assessment:
     metadata_version: FeatureLevel | None
     fetch_timeout_ms: Milliseconds | None
     election_timeout_ms: Milliseconds | None
-    voters: Members
-    observers: Members
+    voters: tuple[Member, ...]
+    observers: tuple[Member, ...]
     controllers: Annotated[tuple[Controller, ...], Meta(description="the controllers that were asked are a list")]
     findings: tuple[Finding, ...]
     verdicts: Annotated[Verdicts, Meta(description="the verdicts are an object")]

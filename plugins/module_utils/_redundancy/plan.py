@@ -99,17 +99,6 @@ class Unplaced(OfPartition):
     reason: str
 
 
-_Moves: TypeAlias = Annotated[
-    tuple[Annotated[ReplicaMove, Meta(description="a move is an object")], ...],
-    Meta(description="the moves are a list"),
-]
-_Left: TypeAlias = Annotated[
-    tuple[Annotated[Unplaced, Meta(description="a partition that is left alone is an object")], ...],
-    Meta(description="the partitions that are left alone are a list"),
-]
-_Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedundancyPlan:
     """What one run intends. Equal plans make equal bytes."""
@@ -119,11 +108,14 @@ class RedundancyPlan:
     created_at: Time
     lost_brokers: _Brokers
     """The brokers that were declared lost."""
-    moves: _Moves
+    moves: tuple[ReplicaMove, ...]
     """In the order in which they begin."""
-    left_alone: _Left
+    left_alone: Annotated[
+        tuple[Annotated[Unplaced, Meta(description="a partition that is left alone is an object")], ...],
+        Meta(description="the partitions that are left alone are a list"),
+    ]
     racks: Racks
-    notes: _Notes
+    notes: tuple[str, ...]
 
 
 PLAN = codec(RedundancyPlan)
@@ -184,12 +176,9 @@ class RedundancyReport:
     summary: Annotated[
         dict[ReplicaStatus, int], counts_of_words(ReplicaStatus, Count, "the counts by status are an object")
     ]
-    partitions: Annotated[
-        tuple[Annotated[MoveOutcome, Meta(description="an outcome is an object")], ...],
-        Meta(description="the partitions are a list"),
-    ]
+    partitions: tuple[MoveOutcome, ...]
     racks: Racks
-    notes: _Notes
+    notes: tuple[str, ...]
 
 
 _REPORT = codec(RedundancyReport, "a redundancy report is an object")

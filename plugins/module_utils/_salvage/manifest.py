@@ -73,7 +73,7 @@ class HeldRecords(OfPartition):
     topic: TopicName
     partition: PartitionIndex
     ranges: Annotated[Stretches, Meta(description="what losers held is a list of stretches")]
-    reused_epochs: Annotated[tuple[LeaderEpoch, ...], Meta(description="reused epochs are a list")] = ()
+    reused_epochs: tuple[LeaderEpoch, ...] = ()
     """Leader epochs that two leaders had. The leader may have other records with the same epoch and offset."""
     unreadable: Annotated[
         tuple[Annotated[UnreadableOffsets, Meta(description="what is unreadable is an object")], ...],
