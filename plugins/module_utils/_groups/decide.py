@@ -63,8 +63,8 @@ def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
         doubt = f"the salvage has a commit at {unsettled} in a transaction whose outcome is not known. {LEAVE_OUT}"
         return CommitDecision(None, doubt)
     kept, need, doubt = _judge(now, log, trusts=overwrites) if now is not None else (None, None, "")
-    target, epoch, metadata, why = None if kept is None else kept.offset, -1, "", _explain(now, need, kept, log)
-    uses_saved = False
+    target, why = None if kept is None else kept.offset, _explain(now, need, kept, log)
+    epoch, metadata, uses_saved = -1, "", False
     if saved is not None and (since is None or overwrites or need is None):
         held, before = hold_saved(saved, log), -1 if target is None else target
         if _is_in_doubt(saved, held, log, before) and since is None and not overwrites:
@@ -82,23 +82,7 @@ def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
                 )
     if doubt or need is None or target is None or (now is not None and target == now.offset):
         return CommitDecision(None, doubt)
-    step = CommitStep(
-        group=group,
-        topic=name.topic,
-        partition=name.partition,
-        topic_id=log.topic_id,
-        leader_epoch=log.leader_epoch,
-        need=need,
-        committed=None if now is None else now.offset,
-        saved=None if saved is None else saved.offset,
-        log_start=log.start,
-        log_end=log.end,
-        target=target,
-        target_epoch=epoch,
-        target_metadata=metadata,
-        choice=Choice.GIVE_BACK,
-        reason=why,
-    )
+    step = _step(group, name, now, saved, log, need=need, target=target, why=why, epoch=epoch, metadata=metadata)
     return CommitDecision(choose(step, since, overwrites=overwrites) if uses_saved else step)
 
 
@@ -142,24 +126,38 @@ def decide_share_start(
     else:
         again = "it gets all records again" if held is None else "the salvage says which records it had not done"
         need, why = CommitNeed.NO_STATE, f"this share group has no start offset here, and gets no records: {again}"
-    return CommitDecision(
-        CommitStep(
-            group=group,
-            topic=name.topic,
-            partition=name.partition,
-            topic_id=log.topic_id,
-            leader_epoch=log.leader_epoch,
-            need=need,
-            committed=None if now is None else now.offset,
-            saved=None if saved is None else saved.offset,
-            log_start=log.start,
-            log_end=log.end,
-            target=target,
-            target_epoch=-1,
-            target_metadata="",
-            choice=Choice.GIVE_BACK,
-            reason=why,
-        )
+    return CommitDecision(_step(group, name, now, saved, log, need=need, target=target, why=why))
+
+
+def _step(
+    group: str,
+    name: TopicPartition,
+    now: CommitFields | None,
+    saved: CommitFields | None,
+    log: PresentLog,
+    *,
+    need: CommitNeed,
+    target: int,
+    why: str,
+    epoch: int = -1,
+    metadata: str = "",
+) -> CommitStep:
+    return CommitStep(
+        group=group,
+        topic=name.topic,
+        partition=name.partition,
+        topic_id=log.topic_id,
+        leader_epoch=log.leader_epoch,
+        need=need,
+        committed=None if now is None else now.offset,
+        saved=None if saved is None else saved.offset,
+        log_start=log.start,
+        log_end=log.end,
+        target=target,
+        target_epoch=epoch,
+        target_metadata=metadata,
+        choice=Choice.GIVE_BACK,
+        reason=why,
     )
 
 
