@@ -89,7 +89,6 @@ def foresee(kafka: Kafka, cluster: Cluster, options: GroupOptions) -> Foreseen:
         plan=plan,
         outcomes=tuple(foresee_commit(step, groups, is_reviewed=given is not None) for step in plan.commits),
         transactions=tuple(foresee_end(step, transactions, is_allowed=is_allowed) for step in plan.transactions),
-        unknown=plan.unknown,
     )
     return Foreseen(groups, transactions, results)
 

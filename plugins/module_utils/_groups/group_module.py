@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ from .end import MarkerWriter
 from .foresee import Foreseen, foresee
 from .give_back import Committer
 from .options import GroupOptions, ReadSaved, read_options
-from .plan import ENDED, GROUP_REPORT, WOULD_END, CommitOutcome, EndOutcome, TransactionStatus
+from .plan import ENDED, GROUP_REPORT, WOULD_END, CommitOutcome, EndOutcome, TransactionStatus, encode_group_report
 from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
 from .rights import GroupRightsError, Lacking, find_lacking
@@ -60,10 +61,7 @@ def restore_groups(
     done = replace(done, is_digest_final=bool(options.plan_output_file or options.given))
     if options.plan_output_file:
         GROUP_PLAN_FILE.write(done.plan, options.plan_output_file)
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        return report_of(done, started_at, finished_at, writes=writes)
-
+    document_at = partial(encode_group_report, report_of(done, writes=writes))
     return replace(done, report_error=options.report.write_or_explain(document_at, GROUP_REPORT))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from .._documents.dataclass_json import codec, document, with_digest
+from .._documents.dataclass_json import codec, document, timed_report, with_digest
 from .._model.fields import (
     INT32_MAX,
     INT64_MAX,
@@ -270,11 +270,8 @@ def end_outcome(step: TransactionStep, status: TransactionStatus, reason: str = 
 class GroupReport:
     """The results of a run."""
 
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
     salvage_ids: _SalvageIds
-    started_at: Time
-    finished_at: Time
     mode: RunMode
     undo_file: str | None
     """The file with the former offsets. None if nothing was written."""
@@ -295,10 +292,9 @@ class GroupReport:
     notes: tuple[str, ...]
 
 
-_REPORT = codec(GroupReport, "a report on groups is an object")
-GROUP_REPORT = document(
+GROUP_REPORT, encode_group_report = timed_report(
     "group-report",
     "Which groups got their committed offsets back, and which transactions were aborted",
-    _REPORT.schema,
+    GroupReport,
+    "a report on groups is an object",
 )
-encode_group_report = _REPORT.encode

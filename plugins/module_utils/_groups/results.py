@@ -25,8 +25,6 @@ from .plan import (
     GroupPlan,
     GroupReport,
     TransactionStatus,
-    UnknownCommits,
-    encode_group_report,
 )
 from .plan_file import GROUP_PLAN_FILE
 
@@ -40,7 +38,6 @@ class RestoredGroups:
     plan: GroupPlan
     outcomes: tuple[CommitOutcome, ...]
     transactions: tuple[EndOutcome, ...]
-    unknown: tuple[UnknownCommits, ...]
     undo_file: str | None = None
     share_undo_file: str | None = None
     transactions_file: str | None = None
@@ -51,25 +48,21 @@ class RestoredGroups:
     """Whether the plan was read or written, so that its digest can be approved."""
 
 
-def report_of(done: RestoredGroups, started_at: str, finished_at: str, *, writes: bool) -> dict[str, Any]:
-    """Return the document of the report."""
-    return encode_group_report(
-        GroupReport(
-            cluster_id=done.plan.cluster_id,
-            salvage_ids=done.plan.salvage_ids,
-            started_at=started_at,
-            finished_at=finished_at,
-            mode=RunMode.APPLY if writes else RunMode.CHECK,
-            undo_file=done.undo_file,
-            share_undo_file=done.share_undo_file,
-            summary=Counter(each.status for each in done.outcomes),
-            commits=done.outcomes,
-            transactions=done.transactions,
-            transaction_summary=Counter(each.status for each in done.transactions),
-            transactions_file=done.transactions_file,
-            unknown=done.unknown,
-            notes=(*done.plan.notes, *done.run_notes),
-        )
+def report_of(done: RestoredGroups, *, writes: bool) -> GroupReport:
+    """Return the report."""
+    return GroupReport(
+        cluster_id=done.plan.cluster_id,
+        salvage_ids=done.plan.salvage_ids,
+        mode=RunMode.APPLY if writes else RunMode.CHECK,
+        undo_file=done.undo_file,
+        share_undo_file=done.share_undo_file,
+        summary=Counter(each.status for each in done.outcomes),
+        commits=done.outcomes,
+        transactions=done.transactions,
+        transaction_summary=Counter(each.status for each in done.transactions),
+        transactions_file=done.transactions_file,
+        unknown=done.plan.unknown,
+        notes=(*done.plan.notes, *done.run_notes),
     )
 
 
@@ -99,7 +92,7 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
         "truncated": len(shown) + len(transactions) < len(done.outcomes) + len(done.transactions),
         "summary": count_by_status((each.status for each in done.outcomes), CommitStatus),
         "transaction_summary": count_by_status((each.status for each in done.transactions), TransactionStatus),
-        "unknown": to_json_types(done.unknown),
+        "unknown": to_json_types(done.plan.unknown),
         "undo_file": done.undo_file,
         "share_undo_file": done.share_undo_file,
         "transactions_file": done.transactions_file,
@@ -118,8 +111,8 @@ def _problems(done: RestoredGroups, *, is_look: bool) -> Iterator[str]:
     if still and not is_look:
         lines = [f"{_name(each)}: {each.status.value}: {each.reason}" for each in still]
         yield list_lines(f"{len(still)} open transactions that no coordinator has are not ended", lines)
-    if done.unknown:
-        lines = [f"{', '.join(each.groups[:3])}: {each.reason}".removeprefix(": ") for each in done.unknown]
+    if done.plan.unknown:
+        lines = [f"{', '.join(each.groups[:3])}: {each.reason}".removeprefix(": ") for each in done.plan.unknown]
         yield list_lines("not all groups and transactions could be looked at", lines)
 
 

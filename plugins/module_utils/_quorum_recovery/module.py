@@ -29,7 +29,7 @@ from .copy import LogCopy
 from .journal import RecoveryStep
 from .look import COPY, OVERTAKEN
 from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan, with_digest
-from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report
+from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report, report_of
 from .restore import pending_restoration, restore
 from .verify import verify
 from .words import describe, describe_verified
@@ -75,8 +75,8 @@ def plan_results(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, An
     if params["output_file"] and going is not None and not check_mode:
         write_document(params["output_file"], going, QUORUM_RECOVERY_PLAN)
     if going is None or not params["report_later"]:
-        outcome = _read_outcome(params["outcome"] or {})
-        report_file.write(partial(encode_recovery_report, copies, decision, outcome), QUORUM_RECOVERY_REPORT)
+        report = report_of(copies, decision, _read_outcome(params["outcome"] or {}))
+        report_file.write(partial(encode_recovery_report, report), QUORUM_RECOVERY_REPORT)
     return {
         "changed": bool(params["output_file"] and going is not None),
         "plan": plan,

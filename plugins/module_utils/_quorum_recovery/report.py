@@ -9,11 +9,11 @@ Pure; standard library only. Schema: docs/schemas/quorum-recovery-report.schema.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from .._documents.dataclass_json import codec, document
-from .._model.fields import SCHEMA_VERSION, Count, LeaderEpoch, Meta, NodeId, Offset, SchemaVersion, Time
+from .._documents.dataclass_json import timed_report
+from .._model.fields import Count, LeaderEpoch, Meta, NodeId, Offset
 from .beyond import Beyond
 from .copy import LogCopy
 from .plan import QuorumDecision, QuorumPlan
@@ -41,9 +41,6 @@ class Verified:
 class RecoveryReport:
     """What was found, planned and done."""
 
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
-    started_at: Time
-    finished_at: Time
     copies: Annotated[tuple[LogCopy, ...], Meta(description="the copies of the metadata log are a list")]
     refusals: tuple[str, ...]
     must_stop: tuple[str, ...]
@@ -54,24 +51,22 @@ class RecoveryReport:
     """None if the quorum was not recovered and verified by this run."""
 
 
-_CODEC = codec(RecoveryReport, "a report of a quorum's recovery is an object")
-QUORUM_RECOVERY_REPORT = document("quorum-recovery-report", "How a controller quorum was recovered", _CODEC.schema)
+QUORUM_RECOVERY_REPORT, encode_recovery_report = timed_report(
+    "quorum-recovery-report",
+    "How a controller quorum was recovered",
+    RecoveryReport,
+    "a report of a quorum's recovery is an object",
+)
 
 
-def encode_recovery_report(
-    copies: Sequence[LogCopy], decision: QuorumDecision, outcome: Verified | None, started_at: str, finished_at: str
-) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    return _CODEC.encode(
-        RecoveryReport(
-            started_at=started_at,
-            finished_at=finished_at,
-            copies=tuple(copies),
-            refusals=(*decision.refusals, *decision.absent),
-            must_stop=decision.must_stop,
-            notes=decision.notes,
-            beyond=decision.beyond,
-            plan=decision.plan,
-            outcome=outcome,
-        )
+def report_of(copies: Sequence[LogCopy], decision: QuorumDecision, outcome: Verified | None) -> RecoveryReport:
+    """Return the report."""
+    return RecoveryReport(
+        copies=tuple(copies),
+        refusals=(*decision.refusals, *decision.absent),
+        must_stop=decision.must_stop,
+        notes=decision.notes,
+        beyond=decision.beyond,
+        plan=decision.plan,
+        outcome=outcome,
     )

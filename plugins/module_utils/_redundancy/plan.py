@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
-from .._documents.dataclass_json import codec, document, with_digest
+from .._documents.dataclass_json import codec, document, timed_report, with_digest
 from .._model.fields import (
     SCHEMA_VERSION,
     BrokerId,
@@ -150,25 +150,19 @@ def outcome_of(move: ReplicaMove, status: ReplicaStatus, reason: str = "") -> Mo
     )
 
 
-def outcome_left_alone(left: Unplaced) -> MoveOutcome:
-    """Return the outcome of a partition that nothing is planned for, or not all."""
-    return MoveOutcome(left.topic, left.partition, left.status, left.reason, (), (), (), 0)
-
-
 def in_order(outcomes: Sequence[MoveOutcome], plan: RedundancyPlan) -> tuple[MoveOutcome, ...]:
     """Return all outcomes in order of topic and partition, with those of the partitions that are left alone."""
-    everything = [*outcomes, *map(outcome_left_alone, plan.left_alone)]
-    return tuple(sorted(everything, key=lambda each: (each.topic, each.partition)))
+    left = (
+        MoveOutcome(each.topic, each.partition, each.status, each.reason, (), (), (), 0) for each in plan.left_alone
+    )
+    return tuple(sorted([*outcomes, *left], key=lambda each: each.topic_partition))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedundancyReport:
     """The results of a run."""
 
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
-    started_at: Time
-    finished_at: Time
     mode: RunMode
     lost_brokers: _Brokers
     throttle_bytes_per_second: SizeBytes | None
@@ -181,10 +175,9 @@ class RedundancyReport:
     notes: tuple[str, ...]
 
 
-_REPORT = codec(RedundancyReport, "a redundancy report is an object")
-REDUNDANCY_REPORT = document("redundancy-report", "Which partitions got their replicas back", _REPORT.schema)
-
-
-def report_document(report: RedundancyReport) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    return _REPORT.encode(report)
+REDUNDANCY_REPORT, encode_redundancy_report = timed_report(
+    "redundancy-report",
+    "Which partitions got their replicas back",
+    RedundancyReport,
+    "a redundancy report is an object",
+)

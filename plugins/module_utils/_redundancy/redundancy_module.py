@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from .._changes.cluster_journal import ClusterJournal
-from .._changes.journal import Journal
 from .._changes.rollback import preview_undo
 from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
@@ -54,9 +53,9 @@ from .plan import (
     RedundancyReport,
     ReplicaMove,
     ReplicaStatus,
+    encode_redundancy_report,
     in_order,
     outcome_of,
-    report_document,
 )
 from .results import RestoredReplicas
 
@@ -105,23 +104,17 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         done = replace(done, plan_digest=REDUNDANCY_PLAN_FILE.document(done.plan)["digest"])
     if params["plan_output_file"]:
         REDUNDANCY_PLAN_FILE.write(done.plan, params["plan_output_file"])
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        return report_document(
-            RedundancyReport(
-                cluster_id=done.plan.cluster_id,
-                started_at=started_at,
-                finished_at=finished_at,
-                mode=RunMode.APPLY if writes else RunMode.CHECK,
-                lost_brokers=done.plan.lost_brokers,
-                throttle_bytes_per_second=params["throttle_bytes_per_second"],
-                summary=Counter(each.status for each in done.outcomes),
-                partitions=done.outcomes,
-                racks=done.plan.racks,
-                notes=(*done.notes, *done.journal_notes),
-            )
-        )
-
+    found = RedundancyReport(
+        cluster_id=done.plan.cluster_id,
+        mode=RunMode.APPLY if writes else RunMode.CHECK,
+        lost_brokers=done.plan.lost_brokers,
+        throttle_bytes_per_second=params["throttle_bytes_per_second"],
+        summary=Counter(each.status for each in done.outcomes),
+        partitions=done.outcomes,
+        racks=done.plan.racks,
+        notes=(*done.notes, *done.journal_notes),
+    )
+    document_at = partial(encode_redundancy_report, found)
     return replace(done, report_error=report.write_or_explain(document_at, REDUNDANCY_REPORT))
 
 
@@ -196,8 +189,7 @@ class _Run:
             if not (writes and leftovers):
                 return RestoredReplicas(plan=plan, outcomes=foreseen, leftovers=leftovers)
         require_quorum(self.kafka.wire, self.params)
-        opened: AbstractContextManager[Journal] = home.open(progress)
-        with opened as journal:
+        with home.open(progress) as journal:
             locked = CopyRun(self.params, writer, living, journal, progress, self.stop)
             # Before this run had the lock, another one may have changed the partitions, and a lost broker may be back.
             done = locked.carry_out(lambda: self._plan(*self._look_at_brokers()), self._plan_again)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .._documents.report_file import ReportFile
@@ -64,25 +65,18 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
     """Write the report file and return the module's results. If something failed, ``msg`` says what."""
     summary = summarize_disks(done.findings)
     accounts = build_accounts(_balances(done.findings))
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        return encode_disk_report(
-            DiskReport(
-                cluster_id=done.cluster_id,
-                broker_id=done.broker_id,
-                log_dirs=done.log_dirs,
-                salvage_dir=params["salvage_dir"],
-                salvage_id=done.salvage_id,
-                started_at=started_at,
-                finished_at=finished_at,
-                summary=summary,
-                account=accounts,
-                partitions=tuple(done.findings),
-                newer_commits=tuple(done.newer_commits),
-            )
-        )
-
-    report_error = report_file.write_or_explain(document_at, DISK_REPORT)
+    report = DiskReport(
+        cluster_id=done.cluster_id,
+        broker_id=done.broker_id,
+        log_dirs=done.log_dirs,
+        salvage_dir=params["salvage_dir"],
+        salvage_id=done.salvage_id,
+        summary=summary,
+        account=accounts,
+        partitions=done.findings,
+        newer_commits=done.newer_commits,
+    )
+    report_error = report_file.write_or_explain(partial(encode_disk_report, report), DISK_REPORT)
     shown = done.findings[: params["max_rows"]]
     results = {
         "changed": any(each.status in (SalvageStatus.SAVED, SalvageStatus.WOULD_BE_SAVED) for each in done.findings),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from .._documents.report_file import ReportFile
@@ -96,23 +97,16 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
     """Write the report file and return the module's results. If something failed, ``msg`` says what."""
     summary = summarize_replay(done.partitions)
     accounts = build_accounts(_balances(done))
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        return encode_replay_report(
-            ReplayReport(
-                cluster_id=done.manifest.cluster_id,
-                salvage_id=done.manifest.salvage_id,
-                salvage_dir=params["salvage_dir"],
-                target=Target(params["target"]),
-                started_at=started_at,
-                finished_at=finished_at,
-                summary=summary,
-                account=accounts,
-                partitions=tuple(done.partitions),
-            )
-        )
-
-    report_error = report_file.write_or_explain(document_at, REPLAY_REPORT)
+    report = ReplayReport(
+        cluster_id=done.manifest.cluster_id,
+        salvage_id=done.manifest.salvage_id,
+        salvage_dir=params["salvage_dir"],
+        target=Target(params["target"]),
+        summary=summary,
+        account=accounts,
+        partitions=done.partitions,
+    )
+    report_error = report_file.write_or_explain(partial(encode_replay_report, report), REPLAY_REPORT)
     shown = done.partitions[: params["max_rows"]]
     would_change = any(each.status is ReplayStatus.WOULD_BE_GIVEN_BACK for each in done.partitions)
     results = {

@@ -10,11 +10,11 @@ Schemas: docs/schemas/salvage-report.schema.json and docs/schemas/replay-report.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
-from .._documents.dataclass_json import codec, document
-from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time
+from .._documents.dataclass_json import timed_report
+from .._model.fields import BrokerId, ClusterId, Meta, SizeBytes
 from .._model.log_contents import records_in
 from .._model.reasons import agreeing, plural
 from .._model.run import count_by_status
@@ -63,15 +63,12 @@ class ReplaySummary:
 class DiskReport:
     """The records that only the disks of a stopped broker hold, and which of them were saved."""
 
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
     broker_id: BrokerId
     log_dirs: tuple[str, ...]
     salvage_dir: str
     salvage_id: str | None
     """None if nothing was saved."""
-    started_at: Time
-    finished_at: Time
     summary: DiskSummary
     account: Accounts
     partitions: tuple[DiskFinding, ...]
@@ -82,22 +79,27 @@ class DiskReport:
 class ReplayReport:
     """The result of giving the records of a salvage back."""
 
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
     salvage_id: str
     salvage_dir: str
     target: Annotated[Target, Meta("the target")]
-    started_at: Time
-    finished_at: Time
     summary: ReplaySummary
     account: Accounts
     partitions: tuple[Replayed, ...]
 
 
-_DISKS, _REPLAY = codec(DiskReport), codec(ReplayReport)
-encode_disk_report, encode_replay_report = _DISKS.encode, _REPLAY.encode
-DISK_REPORT = document("salvage-report", "What became of the replicas on the disks of a stopped broker", _DISKS.schema)
-REPLAY_REPORT = document("replay-report", "What became of saved records that were to be given back", _REPLAY.schema)
+DISK_REPORT, encode_disk_report = timed_report(
+    "salvage-report",
+    "What became of the replicas on the disks of a stopped broker",
+    DiskReport,
+    "a disk report is an object",
+)
+REPLAY_REPORT, encode_replay_report = timed_report(
+    "replay-report",
+    "What became of saved records that were to be given back",
+    ReplayReport,
+    "a replay report is an object",
+)
 
 
 def summarize_disks(findings: Sequence[DiskFinding]) -> DiskSummary:

@@ -69,8 +69,6 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
         GroupReport(
             cluster_id=CLUSTER,
             salvage_ids=(),
-            started_at="2026-01-31T11:00:00Z",
-            finished_at="2026-01-31T11:00:05Z",
             mode=RunMode.APPLY,
             undo_file="before.csv",
             share_undo_file=None,
@@ -81,7 +79,9 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
             transactions_file=None,
             unknown=(UnknownCommits(("shipping",), "its coordinator is gone"),),
             notes=(),
-        )
+        ),
+        "2026-01-31T11:00:00Z",
+        "2026-01-31T11:00:05Z",
     )
     report.write_text(json.dumps(written), encoding="utf-8")
     page = render_html(build_page(read_sources([str(plan), str(report)]), title="Groups")).decode()

@@ -67,13 +67,13 @@ def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str,
             log_dirs=("/d",),
             salvage_dir="/s",
             salvage_id="a",
-            started_at=AT,
-            finished_at=AT,
             summary=summarize_disks(found),
             account=build_accounts({}),
             partitions=found,
             newer_commits=(),
-        )
+        ),
+        AT,
+        AT,
     )
 
 
@@ -86,12 +86,12 @@ def a_replay(given: int, given_before: int = 0, superseded: int = 0) -> dict[str
             salvage_id="a",
             salvage_dir="/s",
             target=Target.ORIGINAL,
-            started_at=AT,
-            finished_at=AT,
             summary=summarize_replay(rows),
             account=build_accounts({}),
             partitions=rows,
-        )
+        ),
+        AT,
+        AT,
     )
 
 
