@@ -18,7 +18,6 @@ from .._model.run import KafkaOpsError
 from .node import METADATA_DIR
 
 _UNFINISHED = ".unfinished"
-_CHUNK_BYTES = 1024 * 1024
 _MODE = 0o700
 
 
@@ -117,11 +116,8 @@ def _compare(originals: dict[str, str], copies: Path) -> None:
 
 
 def _digest(path: str | Path) -> str | None:
-    found = hashlib.sha256()
     try:
         with open(path, "rb") as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                found.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None
-    return found.hexdigest()

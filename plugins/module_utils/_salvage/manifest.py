@@ -41,7 +41,6 @@ MANIFEST = "manifest.json"
 RECORDS = "records"
 """Directory of the Parquet files in a salvage directory."""
 _MOST_BYTES = 256 * 1024 * 1024
-_PIECE_BYTES = 8 * 1024 * 1024
 
 
 class ManifestError(KafkaOpsError):
@@ -149,10 +148,6 @@ def find_file_problems(directory: str, files: Sequence[SavedFile]) -> list[str]:
 
 def digest(path: Path) -> SavedFile:
     """Return a file's name, size and SHA-256. Raises OSError."""
-    total = hashlib.sha256()
-    size = 0
     with path.open("rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            total.update(piece)
-            size += len(piece)
-    return SavedFile(path.name, size, total.hexdigest())
+        found = hashlib.file_digest(file, "sha256")
+        return SavedFile(path.name, file.tell(), found.hexdigest())
