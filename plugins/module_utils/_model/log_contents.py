@@ -95,6 +95,14 @@ class Log(Protocol):
     def lineage(self) -> tuple[EpochEnd, ...]: ...
 
 
+class LogExtent(NamedTuple):
+    """What comparisons read of a log."""
+
+    log_start_offset: int
+    log_end_offset: int
+    lineage: tuple[EpochEnd, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class LogDifference:
     """The records of one log that another log lacks."""

@@ -47,11 +47,6 @@ class Controller:
         """The node id, which can be 0; the address if the id is unknown."""
         return self.address if self.node_id is None else self.node_id
 
-    @property
-    def name(self) -> str:
-        """The name in messages."""
-        return self.address if self.node_id is None else f"{self.node_id} ({self.address})"
-
 
 @dataclass(frozen=True, slots=True)
 class ControllerView:

@@ -118,7 +118,7 @@ def continue_recovery(
             f"controller {plan.node_id} on {begun.copy.host} was started with its old voters after the killed run: "
             "end the recovery with quorum_recovery_restore_backup, which keeps its log as it is now"
         )
-    return QuorumDecision(plan, tuple(refusals), tuple(must_stop), None, plan.forgets, tuple(notes))
+    return QuorumDecision(plan, tuple(refusals), tuple(must_stop), plan.forgets, tuple(notes))
 
 
 def absent_hosts(begun: BegunRecovery, copies: Sequence[LogCopy], unread: Mapping[str, str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 from .._model.fields import ClusterId, Count, LeaderEpoch, Meta, NodeId, Offset, Port, SizeBytes
-from .._model.log_contents import Stretches
+from .._model.log_contents import LogExtent, Stretches
 from .._model.partition import EpochEnd
 from .._model.quorum import DirectoryId, Endpoint, FeatureLevel, VoterNode
 
@@ -160,6 +160,7 @@ class LogCopy:
         return "controller" in self.roles
 
     @property
-    def lineage(self) -> tuple[EpochEnd, ...]:
-        """Return the log's epochs and their ends, for ``compare_logs``."""
-        return tuple(EpochEnd(each.epoch, each.end_offset) for each in self.lineage_ranges)
+    def extent(self) -> LogExtent:
+        """Return the log for ``compare_logs``."""
+        lineage = tuple(EpochEnd(each.epoch, each.end_offset) for each in self.lineage_ranges)
+        return LogExtent(self.log_start_offset or 0, self.log_end_offset or 0, lineage)

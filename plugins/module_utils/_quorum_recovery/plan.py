@@ -109,6 +109,7 @@ class QuorumPlan:
 
 _CODEC = codec(QuorumPlan, "a plan of a quorum's recovery is an object")
 QUORUM_RECOVERY_PLAN = document("quorum-recovery-plan", "How a controller quorum is recovered", _CODEC.schema)
+decode_plan = _CODEC.decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,6 @@ class QuorumDecision:
     refusals: tuple[str, ...]
     must_stop: tuple[str, ...]
     """Nodes that have to be stopped before the plan is carried out."""
-    survivor: LogCopy | None
     beyond: tuple[Beyond, ...]
     notes: tuple[str, ...]
     absent: tuple[str, ...] = ()
@@ -130,11 +130,6 @@ def encode_plan(plan: QuorumPlan) -> dict[str, Any]:
     """Return the plan as JSON values, with its digest."""
     encoded = _CODEC.encode(plan)
     return encoded | {"digest": digest(encoded)}
-
-
-def decode_plan(values: Any) -> QuorumPlan:
-    """Return the plan that ``encode_plan`` returned. Other JSON raises KeyError, TypeError or ValueError."""
-    return _CODEC.decode(values)
 
 
 def decide(
@@ -162,7 +157,7 @@ def decide(
         reasons = [f"{each.host}: {each.reason}" for each in copies if each.reason]
         why = f": {'; '.join(reasons)}" if reasons else ""
         refusal = f"no controller's disk has a whole metadata log{why}{_newest_of_brokers(usable)}"
-        return QuorumDecision(None, (refusal,), (), None, (), ())
+        return QuorumDecision(None, (refusal,), (), (), ())
     voters = {each.voter_id for each in old_voters(survivor)}
     held = [each for each in controllers if _is_voter(each, survivor, voters)]
     refusals = tuple(find_refusals(copies, survivor, held, lost, answering))
@@ -174,7 +169,7 @@ def decide(
     )
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
     notes = (*notes_on_others(others), *_notes(copies, survivor))
-    return QuorumDecision(plan, refusals, must_stop, survivor, beyond, notes)
+    return QuorumDecision(plan, refusals, must_stop, beyond, notes)
 
 
 def overtaken_that_run(copies: Sequence[LogCopy], others: Sequence[LogCopy], beyond: Sequence[Beyond]) -> Iterator[str]:
@@ -216,10 +211,10 @@ def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool
 
 
 def _beyond(survivor: LogCopy, others: Sequence[LogCopy], said: Mapping[str, Said]) -> Iterator[Beyond]:
-    mine = stretches_with_epochs(_Log(survivor))
+    mine = stretches_with_epochs(survivor.extent)
     for each in others:
         hidden = _only_in_snapshot(survivor, each)
-        lost = union([hidden, compare_logs(_Log(survivor), mine, stretches_with_epochs(_Log(each))).lost])
+        lost = union([hidden, compare_logs(survivor.extent, mine, stretches_with_epochs(each.extent)).lost])
         if lost:
             says, overtaken = said.get(each.host, ((), ()))
             yield Beyond(
@@ -241,15 +236,6 @@ def _only_in_snapshot(survivor: LogCopy, other: LogCopy) -> Stretches:
     """
     end, start = survivor.log_end_offset or 0, other.log_start_offset or 0
     return (EpochRange(other.snapshot.epoch, end, start),) if other.snapshot is not None and end < start else ()
-
-
-class _Log:
-    """A copy as ``compare_logs`` reads logs."""
-
-    def __init__(self, copy: LogCopy) -> None:
-        self.log_start_offset = copy.log_start_offset or 0
-        self.log_end_offset = copy.log_end_offset or 0
-        self.lineage = copy.lineage
 
 
 def notes_on_others(others: Mapping[int, str]) -> Iterator[str]:

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .._model.log_contents import (
     UNKNOWN_EPOCH,
     EpochRange,
     LogDifference,
+    LogExtent,
     Stretches,
     all_stretches,
     compare_logs,
@@ -21,13 +22,6 @@ from .._model.log_contents import (
 )
 from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
-
-
-@dataclass(frozen=True, slots=True)
-class _Log:
-    log_start_offset: int
-    log_end_offset: int
-    lineage: tuple[EpochEnd, ...]
 
 
 class IncomparableError(KafkaOpsError):
@@ -43,7 +37,7 @@ def find_lacking(leader: ReplicaLog, held: Stretches, reused: EpochRange | None 
     """
     if leader.log_start_offset is None or leader.log_end_offset is None:
         raise ValueError("the leader has not reported its offsets")
-    of_leader = _Log(leader.log_start_offset, leader.log_end_offset, leader.lineage)
+    of_leader = LogExtent(leader.log_start_offset, leader.log_end_offset, leader.lineage)
     mine, theirs = all_stretches(of_leader), all_stretches(_of_disk(held))
     if theirs is None or any(each.epoch == UNKNOWN_EPOCH for each in held):
         raise IncomparableError("the disk has records without a leader epoch")
@@ -75,10 +69,10 @@ def append_run(runs: list[EpochRange], run: EpochRange) -> None:
         runs.append(run)
 
 
-def _of_disk(held: Stretches) -> _Log:
+def _of_disk(held: Stretches) -> LogExtent:
     ends: dict[int, int] = {}
     for each in held:
         ends[each.epoch] = max(ends.get(each.epoch, 0), each.end_offset)
     lineage = tuple(EpochEnd(epoch, ends[epoch]) for epoch in sorted(ends))
     start = min((each.start_offset for each in held), default=0)
-    return _Log(start, lineage[-1].end_offset if lineage else start, lineage)
+    return LogExtent(start, lineage[-1].end_offset if lineage else start, lineage)

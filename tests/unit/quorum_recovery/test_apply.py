@@ -37,7 +37,7 @@ def test_dynamic_voters_get_one_batch_and_no_vote(tmp_path: Path) -> None:
     assert disk.read().voters == (voter(101),)
     state = json.loads(disk.quorum_state.read_text("utf-8"))
     assert (state["votedId"], state["votedDirectoryId"], state["leaderEpoch"]) == (-1, "A" * 22, 4)
-    assert [each.epoch for each in disk.read().lineage] == [1, 4], "no copy has the epoch of the batch"
+    assert [each.epoch for each in disk.read().lineage_ranges] == [1, 4], "no copy has the epoch of the batch"
     assert (backup / "__cluster_metadata-0" / disk.segment.name).read_bytes() == before
 
 
