@@ -45,8 +45,8 @@ _SUMS = (
     "bad_batches",
 )
 _LARGEST = ("largest_record_bytes", "largest_batch_bytes")
-_KEY = ("topic", "partition", "topic_id")
-CHECKED = (*_KEY, "raw_batch")
+KEY = ("topic", "partition", "topic_id")
+CHECKED = (*KEY, "raw_batch")
 """The columns that ``check_rows`` needs."""
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -56,19 +56,16 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from .rows import ROW_SCHEMA
 
     RANGE = pa.struct({"epoch": pa.int32(), "start_offset": pa.int64(), "end_offset": pa.int64()})
-    PARTIAL_SCHEMA = pa.schema(
+    CHECKED_SCHEMA = pa.schema(
         {
             "topic": pa.string(),
             "partition": pa.int32(),
             "topic_id": pa.string(),
-            **dict.fromkeys((*_SUMS, *_LARGEST, "first_timestamp_ms", "last_timestamp_ms"), pa.int64()),
-            "unknown_producers": pa.list_(pa.int64()),
             "ranges": pa.list_(RANGE),
+            "bad_batches": pa.int64(),
         }
     )
-    """The counts of some rows of one partition."""
-    CHECKED_SCHEMA = pa.schema([PARTIAL_SCHEMA.field(name) for name in (*_KEY, "ranges", "bad_batches")])
-    """The part of it that is read from raw batches."""
+    """Those counts of some rows of one partition that are read from raw batches."""
 
 
 HEADER_OVERHEAD_BYTES = 10
@@ -100,7 +97,7 @@ class _Counts:
     ranges: list[EpochRange] = field(default_factory=list)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Add a row of ``PARTIAL_SCHEMA``, or of a part of it."""
+        """Add the counts of some rows, or a part of these counts."""
         for name in _SUMS:
             self.sums[name] += row.get(name, 0)
         for name in _LARGEST:
@@ -139,11 +136,11 @@ def read_back(records: Path) -> ReadBack:
 
 
 def _count_file(path: Path) -> list[dict[str, Any]]:
-    return [row for each in count_rows(read_row_batches(path, ROW_SCHEMA.names)) for row in each.to_pylist()]
+    return [*count_rows(read_row_batches(path, ROW_SCHEMA.names))]
 
 
 def combine_counts(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
-    """Add up rows of ``PARTIAL_SCHEMA``, or of parts of it that complement each other."""
+    """Add up counts of some rows each, or parts of counts that complement each other."""
     counts: dict[tuple[TopicPartition, str | None], _Counts] = {}
     for row in partials:
         key = TopicPartition(row["topic"], row["partition"]), row["topic_id"]
@@ -155,11 +152,9 @@ def combine_counts(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
     )
 
 
-def count_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Count rows of ``ROW_SCHEMA``. Yields rows of ``PARTIAL_SCHEMA``."""
-    for table in tables:
-        rows = [_count_partition(each) for each in _split_by_partition(table)]
-        yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL_SCHEMA)
+def count_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """Count rows of ``ROW_SCHEMA``. Yields the counts of consecutive rows of one partition."""
+    return (_count_partition(each) for table in tables for each in _split_by_partition(table))
 
 
 def check_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -171,7 +166,7 @@ def check_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _check_partition(rows: pa.RecordBatch) -> dict[str, Any]:
     ranges, bad_batches = _check_raw_batches(rows.column("raw_batch").drop_null().to_pylist())
-    return {**{name: rows.column(name)[0].as_py() for name in _KEY}, "ranges": ranges, "bad_batches": bad_batches}
+    return {**{name: rows.column(name)[0].as_py() for name in KEY}, "ranges": ranges, "bad_batches": bad_batches}
 
 
 def _split_by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -195,7 +190,7 @@ def _count_partition(rows: pa.RecordBatch) -> dict[str, Any]:
     raw = rows.column("raw_batch").drop_null()
     ranges, bad_batches = _check_raw_batches(raw.to_pylist())
     return {
-        **{name: rows.column(name)[0].as_py() for name in _KEY},
+        **{name: rows.column(name)[0].as_py() for name in KEY},
         "records": _count_true(is_data),
         "bytes": pc.sum(sizes).as_py(),
         "first_timestamp_ms": times["min"],

@@ -12,13 +12,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .markers import TransactionOutcome
-from .read_back import HEADER_OVERHEAD_BYTES
+from .read_back import HEADER_OVERHEAD_BYTES, KEY
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from pyspark.sql import DataFrame
     from pyspark.sql.functions import expr
-
-_KEY = ("topic", "partition", "topic_id")
 
 
 def _bytes_of(name: str) -> str:
@@ -56,7 +54,7 @@ _COUNTS = {
 
 
 def account(rows: DataFrame) -> DataFrame:
-    """Count rows of ``rows.ROW_SCHEMA``: one row for each partition, with the counts of ``read_back.PARTIAL_SCHEMA``.
+    """Count rows of ``rows.ROW_SCHEMA``: one row for each partition, with its counts.
 
     The raw batches are not compared, because Spark has no function for their checksums.
     """
@@ -76,4 +74,4 @@ def measure_records(rows: DataFrame) -> DataFrame:
 
 def count_records(measured: DataFrame) -> DataFrame:
     """Return the counts of each partition."""
-    return measured.groupBy(*_KEY).agg(*(expr(f"{count} AS {name}") for name, count in _COUNTS.items()))
+    return measured.groupBy(*KEY).agg(*(expr(f"{count} AS {name}") for name, count in _COUNTS.items()))

@@ -92,7 +92,7 @@ def test_counts_do_not_depend_on_how_rows_are_split() -> None:
     )
     for rows_at_once in (1, 2, 3, 100):
         both = pa.concat_tables([first, second]).combine_chunks()
-        found = combine_counts(row for each in count_rows(both.to_batches(rows_at_once)) for row in each.to_pylist())
+        found = combine_counts(count_rows(both.to_batches(rows_at_once)))
         assert not found.problems
         assert found.partitions[0] == expected
         assert found.partitions[1].ranges == (EpochRange(0, 10, 14), EpochRange(0, 20, 21))
@@ -105,7 +105,7 @@ def test_a_damaged_batch_and_a_missing_row_are_reported() -> None:
     raw[2] = raw[2][:-1] + b"?"
     place = whole.schema.get_field_index("raw_batch")
     damaged = whole.set_column(place, whole.schema.field(place), pa.array(raw, pa.binary())).take([0, 2])
-    found = combine_counts(row for each in count_rows(damaged.to_batches()) for row in each.to_pylist())
+    found = combine_counts(count_rows(damaged.to_batches()))
     assert found.problems == (
         "orders-3: batches without their checksum: 1",
         "orders-3: the files have 2 rows, and its batches have 3",
@@ -141,6 +141,7 @@ def test_memory_does_not_grow_with_the_size_of_a_salvage(tmp_path: Path) -> None
     # What does not compress: Arrow buffers what is in the file.
     raw = batch(0, [random.Random(1).randbytes(1_000_000)])
     peaks = []
+    before = pa.total_allocated_bytes()
 
     def large(number: int) -> Iterator[pa.RecordBatch]:
         for each in rows(number, [(raw, TransactionOutcome.NONE)] * 100):
@@ -153,7 +154,7 @@ def test_memory_does_not_grow_with_the_size_of_a_salvage(tmp_path: Path) -> None
         (file,) = (tmp_path / "saved.unfinished/records").iterdir()
         for _each in read_row_batches(file, ROW_SCHEMA.names):
             peaks.append(pa.total_allocated_bytes())
-    assert max(peaks) < 100_000_000, "200 MB were written and read"
+    assert max(peaks) - before < 100_000_000, "200 MB were written and read"
 
 
 def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
