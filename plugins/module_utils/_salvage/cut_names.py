@@ -17,11 +17,6 @@ from .._model.partition import PartitionState
 from .finding import DiskFinding, DiskReplica, SalvageStatus, build_finding
 
 
-def has_cut_names(replicas: Iterable[DiskReplica]) -> bool:
-    """Return whether the cluster must be asked for the ids of all topics."""
-    return any(each.directory.is_cut for each in replicas)
-
-
 def complete_names(replicas: Sequence[DiskReplica], states: Iterable[PartitionState]) -> list[DiskReplica]:
     """Return the replicas with whole names where another directory or the cluster has the topic id.
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated
@@ -98,7 +98,7 @@ class DiskFinding(OfPartition):
     ] = ()
     """What lies before the leader's log start offset. It is unknown whether the leader ever held it."""
     damages: tuple[FileDamage, ...] = ()
-    saved: SavedRecords | None = field(default=None)
+    saved: SavedRecords | None = None
     absence: Annotated[Absence | None, Meta("why the cluster has no place for it")] = None
     """Set if the cluster does not have the topic with this id."""
 

@@ -28,10 +28,10 @@ from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, PartitionState, ReplicaLog, TopicPartition
 from .._model.reasons import name_partitions, plural
 from .._model.run import Progress
-from .._spark.options import SparkOptions
+from .._spark.options import SparkOptions, is_uri
 from .absent import Absent, find_absent, keep_one_topic, leave_to_other_cluster, take_absent
-from .cut_names import complete_names, has_cut_names, may_be_of, set_unproven_apart
-from .directory import check_covers, check_destination
+from .cut_names import complete_names, may_be_of, set_unproven_apart
+from .directory import check_destination
 from .finding import (
     Comparable,
     DiskFinding,
@@ -47,7 +47,7 @@ from .gaps import find_unreadable
 from .group_offsets import NewerCommit, find_newer_commits, read_commits
 from .leaders import Leaders, read_leader_logs
 from .manifest import Manifest, SavedFrom, read_manifest
-from .options import DRIVER_MEMORY, is_remote
+from .options import DRIVER_MEMORY
 from .read_back import ReadBack
 from .reused import find_reused
 from .rows import Origin, RowSource, WantedReplica, read_replica_rows
@@ -59,7 +59,6 @@ from .writer import (
     SalvageError,
     SalvageWriter,
     choose_spark,
-    damaged_salvage_error,
     read_back_error,
 )
 
@@ -110,7 +109,7 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
     Raises KafkaOpsError: a log directory must not be read or belongs to another cluster, the salvage directory cannot
     be written, or Spark is needed and cannot be started.
     """
-    if not is_remote(request.destination):
+    if not is_uri(request.destination):
         check_destination(request.destination)
     with LockedLogDirs(request.log_dirs) as disks:
         cluster = describe_cluster(wire)
@@ -122,7 +121,7 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
                 f"{disks.cluster_id} is gone, set include_absent_topics to save everything on the disk"
             )
         found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
-        if has_cut_names(found):
+        if any(each.directory.is_cut for each in found):
             found = complete_names(found, () if is_other_cluster else describe_partitions(wire).partitions)
         replicas, unproven = set_unproven_apart(_choose_topics(disks, found, request.topics))
         if is_other_cluster:
@@ -205,7 +204,7 @@ class _DiskRun:
         if is_read_here:
             findings = self._scan_whole_segments(of_interest, size, scan_in_process)
             # Only Spark can check a remote destination, in check mode too.
-            if not _has_work(findings) or (check_mode and not is_remote(self.request.destination)):
+            if not _has_work(findings) or (check_mode and not is_uri(self.request.destination)):
                 return findings, None
         default = SparkOptions(driver_memory=DRIVER_MEMORY)
         spark = choose_spark(self.request.spark, default, self.request.destination, is_little=is_read_here)
@@ -281,9 +280,7 @@ class _DiskRun:
             for one, each in zip(self.comparable, findings, strict=True)
             if each.status is SalvageStatus.WOULD_BE_SAVED
         ]
-        check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)
-        if problems := writer.find_problems_there(manifest):
-            raise damaged_salvage_error(problems)
+        writer.require_finished(manifest, self.disks.cluster_id, wanted)
         saved = manifest.by_partition
         return [_with_status(each, saved, SalvageStatus.ALREADY_SAVED) for each in findings]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from operator import attrgetter
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.log_reading import Ask, Fetched, fetch
@@ -24,13 +25,12 @@ from .._model.log_contents import UNKNOWN_EPOCH, EpochRange, Stretches, Tail, in
 from .._model.partition import Cause, TopicPartition
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError, Progress
-from .._spark.options import SparkOptions
-from .directory import UnsyncedSalvageError, check_covers, check_destination
+from .._spark.options import SparkOptions, is_uri
+from .directory import UnsyncedSalvageError, check_destination
 from .manifest import Manifest, SavedFrom
-from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
-from .writer import MOST_BYTES_HERE, SalvageWriter, choose_spark, damaged_salvage_error, read_back_error
+from .writer import MOST_BYTES_HERE, SalvageWriter, choose_spark, read_back_error
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -99,7 +99,7 @@ class TailSaver:
         Raises KafkaOpsError if nothing could be saved.
         """
         wanted = remove_overlaps([self._with_epochs(each) for each in tails])
-        if not is_remote(self.destination):
+        if not is_uri(self.destination):
             check_destination(self.destination)
         work = [
             _TailRequest(each, self.cluster_id, self.addresses[each.broker_id])
@@ -111,15 +111,17 @@ class TailSaver:
         is_little = sum(map(_estimate_bytes, work)) <= MOST_BYTES_HERE
         spark = choose_spark(self.spark, SparkOptions(), self.destination, is_little=is_little)
         with ExitStack() as stack:
-            rows = self._row_reader_here(stack) if spark is None else self._row_reader_for_tasks(stack)
             if spark is not None:
+                rows = self._row_reader_for_tasks(stack)
                 self.progress.step("starting Spark, to save records of other replicas")
+            else:
+                rows = _TailFetcher(stack.enter_context(self._wire())).rows
             writer = stack.enter_context(SalvageWriter(self.destination, spark))
             if (earlier := writer.read_finished_manifest()) is not None:
                 return self._accept_finished_salvage(writer, earlier, wanted)
             partitions = len({each.partition for each in wanted})
             self.progress.step(f"saving records of other replicas, of {plural(partitions, 'partition')}")
-            written = writer.write(RowSource(work, rows, _estimate_bytes, _partition_of))
+            written = writer.write(RowSource(work, rows, _estimate_bytes, attrgetter("tail.partition")))
             failures = self._find_failures(wanted, written.back)
             held = drop_compacted(merge_tails(wanted), written.back, failures)
             if not written.back.partitions:
@@ -168,17 +170,11 @@ class TailSaver:
         held = merge_tails(wanted)
         topic_ids = {each.partition: each.topic_id for each in wanted}
         needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
-        check_covers(manifest, self.destination, self.cluster_id, needed)
         try:
-            problems = writer.find_problems_there(manifest)
+            writer.require_finished(manifest, self.cluster_id, needed)
         except UnsyncedSalvageError as error:
             return TailSalvage(manifest, dict.fromkeys(held, str(error)), held)
-        if problems:
-            raise damaged_salvage_error(problems)
         return TailSalvage(manifest, {}, held)
-
-    def _row_reader_here(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
-        return _TailFetcher(stack.enter_context(self._wire())).rows
 
     def _row_reader_for_tasks(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
         """Return a function for Spark's tasks. It reads the connection settings from a file: no task carries them."""
@@ -237,10 +233,6 @@ class TailSaver:
                 f"{absent[0].epoch}: make a new plan"
             )
         return ""
-
-
-def _partition_of(work: _TailRequest) -> TopicPartition:
-    return work.tail.partition
 
 
 def _estimate_bytes(work: _TailRequest) -> int:

@@ -29,7 +29,6 @@ from .._model.log_contents import Stretches
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
 from .._module.run import call_all
 from .manifest import Manifest, ManifestError, find_file_problems, read_manifest
-from .options import resolve_place
 from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
 from .saved_run import Position, SavedRun, is_committed, records_with_key
 
@@ -177,7 +176,7 @@ def _read_salvage(
     """Add the records of one salvage. Return its manifest, and its markers. Raises KafkaOpsError."""
     from .remote import local_copy  # noqa: PLC0415 - PySpark takes half a second to import
 
-    with local_copy(resolve_place(place)) as directory:
+    with local_copy(place) as directory:
         manifest = read_manifest(directory)
         if problems := find_file_problems(directory, manifest.files):
             raise ManifestError("; ".join(problems))

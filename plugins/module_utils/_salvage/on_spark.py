@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
 from .._disk.segment import Damage, DamageKind, Segment
@@ -51,7 +52,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 def scan(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentContents]:
     """Read every segment from end to end. Returns the contents by path."""
-    rows = run_in_tasks(spark, segments, _size, _scanned, _SCHEMA).toArrow().to_pylist()
+    rows = run_in_tasks(spark, segments, attrgetter("size"), _scanned, _SCHEMA).toArrow().to_pylist()
     return {
         row["path"]: SegmentContents(
             row["path"],
@@ -75,10 +76,6 @@ def read_back(spark: SparkSession, uri: str) -> ReadBack:
     counts = rows.transform(account)
     checks = rows.select(*CHECKED).mapInArrow(check_rows, from_arrow_schema(CHECKED_SCHEMA))
     return combine_counts([*counts.toArrow().to_pylist(), *checks.toArrow().to_pylist()])
-
-
-def _size(segment: Segment) -> int:
-    return segment.size
 
 
 def _scanned(segment: Segment) -> Iterator[pa.RecordBatch]:

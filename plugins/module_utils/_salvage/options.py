@@ -10,16 +10,14 @@ Imports no third-party library, because most elections save nothing.
 from __future__ import annotations
 
 import os
-import re
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import SPARK
-from .._spark.options import PASSWORD_IN_URI, has_password
+from .._spark.options import PASSWORD_IN_URI, has_password, is_uri
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 DRIVER_MEMORY = "1g"
 """Of Spark, if the operator does not choose it."""
 _READ_ONLY = frozenset({"data", "har", "http", "https", "jar"})
@@ -47,17 +45,12 @@ class SalvageDirectoryError(KafkaOpsError):
     """Records cannot be saved to a directory, or not be read from it. The message says why and what to do."""
 
 
-def is_remote(place: str) -> bool:
-    """Return whether ``place``, as ``resolve_place`` returns it, is a URI and not a local path."""
-    return _URI.match(place) is not None
-
-
 def resolve_place(given: str) -> str:
     """Return an absolute local path, or the URI of a directory on another file system.
 
     Raises SalvageDirectoryError: the URI names no directory, has a password, or has a read-only scheme.
     """
-    if not is_remote(given):
+    if not is_uri(given):
         return os.path.abspath(given)
     if has_password(given):
         raise SalvageDirectoryError(f"salvage_dir: {PASSWORD_IN_URI}")

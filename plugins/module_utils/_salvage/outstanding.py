@@ -24,7 +24,7 @@ from .gaps import CompactedGaps
 from .given_back import Given, complete_ledger, find_given, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
-from .manifest import SavedFile
+from .manifest import Manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes, count_settled
 from .replay_progress import LedgerKey, Ledgers
 from .replayed import Counts
@@ -44,10 +44,9 @@ class Outstanding:
     cluster: Cluster
     progress: Progress
     directory: str
-    files: Sequence[SavedFile]
+    manifest: Manifest
     saved: Sequence[SavedRecords]
-    unreadable: Mapping[TopicPartition, Sequence[UnreadableOffsets]]
-    """What the salvage could not read of each partition."""
+    """Those of the manifest that are to be given back."""
     held_again: HeldAgain | None
     """None if the salvage is of another cluster."""
     include_unknown: bool
@@ -61,8 +60,9 @@ class Outstanding:
 
         ``created`` are the ids of side topics that this run has created, by name.
         """
+        unreadable = {each.topic_partition: each.unreadable for each in self.manifest.held}
         parts = {
-            each.topic_partition: self._begin(each, targets, created, ledgers)
+            each.topic_partition: self._begin(each, targets, created, ledgers, unreadable.get(each.topic_partition, ()))
             for each in self.saved
             if each.topic_partition not in targets.refused and each.topic_partition not in targets.internal
         }
@@ -127,16 +127,20 @@ class Outstanding:
 
     def read_runs(self, topics: Collection[str], *, contents: bool) -> Iterator[SavedRun]:
         """Yield the saved records of these topics."""
-        return read_saved_runs(self.directory, self.files, topics, contents=contents)
+        return read_saved_runs(self.directory, self.manifest.files, topics, contents=contents)
 
     def _begin(
-        self, saved: SavedRecords, targets: Targets, created: Mapping[str, str], ledgers: Ledgers
+        self,
+        saved: SavedRecords,
+        targets: Targets,
+        created: Mapping[str, str],
+        ledgers: Ledgers,
+        unreadable: Sequence[UnreadableOffsets],
     ) -> PartitionReplay:
         target = targets.topics[saved.topic]
         topic_id = target.topic_id or created.get(target.name, "")
         key = LedgerKey(topic_id, saved.topic_id or saved.topic, saved.partition)
         ledger = ledgers.by_key.get(key) or Ledger()
-        unreadable = self.unreadable.get(saved.topic_partition, ())
         gaps = CompactedGaps(saved.ranges, unreadable, saved.topic in targets.compacted)
         return PartitionReplay(saved, target, key, ledger, self.include_unknown, gaps)
 

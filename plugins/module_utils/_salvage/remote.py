@@ -22,11 +22,11 @@ from typing import Any, TypeVar
 from .._model.run import KafkaOpsError
 from .._module.libraries import missing_libraries_message
 from .._spark.failures import describe_failure
-from .._spark.options import SparkOptions, local_uri
+from .._spark.options import SparkOptions, is_uri, local_uri
 from .._spark.session import spark_session
 from .directory import CLAIM_FILE
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
-from .options import DRIVER_MEMORY, SalvageDirectoryError, is_remote, resolve_place
+from .options import DRIVER_MEMORY, SalvageDirectoryError, resolve_place
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
@@ -198,7 +198,7 @@ def local_copy(place: str) -> Iterator[str]:
     Raises SalvageDirectoryError, ManifestError or SparkUnavailableError.
     """
     place = resolve_place(place)
-    if not is_remote(place):
+    if not is_uri(place):
         yield place
         return
     with tempfile.TemporaryDirectory(prefix="kafkaops-salvage-") as name:

@@ -53,7 +53,7 @@ class Block:
 
     @cached_property
     def timestamps_ms(self) -> list[int]:
-        return self._to_numbers("timestamp_ms")
+        return _to_list(self._table.column("timestamp_ms"))
 
     @cached_property
     def offsets_as_text(self) -> list[bytes]:
@@ -115,9 +115,6 @@ class Block:
 
     def _to_texts(self, name: str) -> list[bytes]:
         return _to_list(self._table.column(name).cast(pa.string()).cast(pa.binary()))
-
-    def _to_numbers(self, name: str) -> list[int]:
-        return _to_list(self._table.column(name))
 
 
 class Position(NamedTuple):

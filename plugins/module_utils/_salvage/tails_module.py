@@ -20,10 +20,10 @@ from .._model.log_contents import SaveTails, Stretches, Tail
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._module.libraries import KAFKA, RECORDS, missing_libraries_message
-from .._spark.options import SparkOptions, local_spark_options, parse_spark_options, require_settings_reference
+from .._spark.options import SparkOptions, is_uri, local_spark_options, parse_spark_options, require_settings_reference
 from .account import Account
 from .directory import OtherSalvageError, check_destination
-from .options import Salvage, is_remote, resolve_place
+from .options import Salvage, resolve_place
 
 if TYPE_CHECKING:
     from .from_replicas import TailSalvage, TailSaver
@@ -70,7 +70,7 @@ class RunTails:
                 f"salvage is required, and {self._reason_not_lasting}, so the saved records would be lost with it: "
                 f"{_ELSEWHERE}"
             )
-        if is_remote(self._place):
+        if is_uri(self._place):
             from .remote import check_remote
 
             check_remote(self._place)
@@ -138,7 +138,7 @@ class RunTails:
         options = parse_spark_options(given)
         if options is None or options.is_local:
             return options, None
-        if options.remote is not None or not is_remote(self._place):
+        if options.remote is not None or not is_uri(self._place):
             return local_spark_options(given, SparkOptions().driver_memory), None
         return options, require_settings_reference(given or {}, options)
 
@@ -149,7 +149,7 @@ class RunTails:
     @property
     def _reason_not_lasting(self) -> str:
         """Why saved records would not last; empty if they do."""
-        return "" if is_remote(self._place) else why_temporary(Path(self._place))
+        return "" if is_uri(self._place) else why_temporary(Path(self._place))
 
     def warnings(self) -> list[str]:
         """Return warnings about records that could not be saved or will not last, if elections continued."""

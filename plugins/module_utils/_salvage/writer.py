@@ -26,11 +26,10 @@ from .._model.partition import TopicPartition
 from .._model.run import VERSION, KafkaOpsError, utc_now
 from .._module.libraries import missing_libraries_message
 from .._spark.failures import describe_failure
-from .._spark.options import SparkOptions
+from .._spark.options import SparkOptions, is_uri
 from .._spark.tasks import distribute_groups
-from .directory import UnfinishedSalvage, UnsyncedSalvageError, open_unfinished_salvage, sync_finished
+from .directory import UnfinishedSalvage, UnsyncedSalvageError, check_covers, open_unfinished_salvage, sync_finished
 from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, find_file_problems, read_manifest
-from .options import is_remote
 from .read_back import ReadBack, read_back
 from .rows import REPEATED, Item, RowSource
 from .saved import UnreadableOffsets
@@ -63,11 +62,6 @@ def read_back_error(problems: Sequence[str]) -> SalvageError:
     return SalvageError("the saved files were read back with errors, and were removed: " + "; ".join(problems))
 
 
-def damaged_salvage_error(problems: Sequence[str]) -> SalvageError:
-    """Return the error about a finished salvage whose files have changed since."""
-    return SalvageError("; ".join([*problems, "name another directory, to save the records again"]))
-
-
 class Written(NamedTuple):
     """Rows that were written to disk and read back."""
 
@@ -79,7 +73,7 @@ def choose_spark(
     chosen: SparkOptions | None, default: SparkOptions, destination: str, *, is_little: bool
 ) -> SparkOptions | None:
     """Return Spark's options: those that the operator set, else ``default``. None if Spark is not needed."""
-    if chosen is None and is_little and not is_remote(destination):
+    if chosen is None and is_little and not is_uri(destination):
         return None
     return chosen or default
 
@@ -136,19 +130,27 @@ class SalvageWriter:
         Raises KafkaOpsError.
         """
         place = self._place
-        if is_remote(place):
+        if is_uri(place):
             from .remote import RemoteDirectory  # noqa: PLC0415 - see above
 
             return RemoteDirectory(self.spark, place).manifest()
         return read_manifest(place) if Path(place, MANIFEST).is_file() else None
 
-    def find_problems_there(self, manifest: Manifest) -> list[str]:
-        """Compare the files of a finished salvage with its manifest, and sync them again.
+    def require_finished(
+        self, manifest: Manifest, cluster_id: str, wanted: Iterable[tuple[TopicPartition, str | None, Stretches]]
+    ) -> None:
+        """Require that a finished salvage at the destination has what is wanted, in intact files. Sync them again.
 
-        Raises KafkaOpsError if they cannot be read or synced.
+        Raises KafkaOpsError; UnsyncedSalvageError if only the sync failed.
         """
+        check_covers(manifest, self._place, cluster_id, wanted)
+        if problems := self._find_problems(manifest):
+            raise SalvageError("; ".join([*problems, "name another directory, to save the records again"]))
+
+    def _find_problems(self, manifest: Manifest) -> list[str]:
+        """Compare the files of a finished salvage with its manifest. Those of this host are synced again."""
         place = self._place
-        if not is_remote(place):
+        if not is_uri(place):
             problems = find_file_problems(place, manifest.files)
             try:
                 if not problems:
@@ -185,7 +187,7 @@ class SalvageWriter:
 
         from . import on_spark  # noqa: PLC0415
 
-        if is_remote(self._place):
+        if is_uri(self._place):
             from .remote import open_unfinished_remote  # noqa: PLC0415
 
             self._directory = self._remote.enter_context(open_unfinished_remote(spark, self._place))

@@ -12,9 +12,9 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import (
     SalvageDirectoryError,
-    is_remote,
     resolve_place,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import is_uri
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options
 )
 def test_a_path_or_uri_is_resolved(given: str, place: str) -> None:
     assert resolve_place(given) == place
-    assert is_remote(place) == (given[0] in "hs" and ":/" in given)
+    assert is_uri(place) == (given[0] in "hs" and ":/" in given)
 
 
 @pytest.mark.parametrize(
