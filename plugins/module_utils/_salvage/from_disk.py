@@ -19,9 +19,9 @@ from typing import TypeAlias
 from .._changes.run_topic import RUN_TOPIC
 from .._disk.log_dir import LockedLogDirs, list_partition_dirs
 from .._disk.segment import Segment
-from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.cluster import Cluster
 from .._kafka.header_reading import AskBatches, ask_batches
-from .._kafka.partitions import describe_partitions
+from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, intersect, subtract, union
 from .._model.near_names import not_found
@@ -112,7 +112,8 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
     if not is_uri(request.destination):
         check_destination(request.destination)
     with LockedLogDirs(request.log_dirs) as disks:
-        cluster = describe_cluster(wire)
+        kafka = Kafka(wire)
+        cluster = kafka.describe_cluster()
         is_other_cluster = disks.cluster_id != cluster.cluster_id
         if is_other_cluster and not request.include_absent_topics:
             raise SalvageError(
@@ -122,12 +123,12 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
             )
         found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
         if any(each.directory.is_cut for each in found):
-            found = complete_names(found, () if is_other_cluster else describe_partitions(wire).partitions)
+            found = complete_names(found, () if is_other_cluster else kafka.describe_partitions().partitions)
         replicas, unproven = set_unproven_apart(_choose_topics(disks, found, request.topics))
         if is_other_cluster:
             leaders = Leaders(findings=leave_to_other_cluster(replicas))
         else:
-            leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
+            leaders = read_leader_logs(kafka, replicas, request.duration_ms / 1000, progress)
         absent = find_absent(replicas, leaders.findings)
         ask = partial(ask_batches, wire, leaders.addresses)
         run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress, ask=ask)

@@ -10,14 +10,14 @@ and offset are the same record (``_model.log_contents``), so the leader's lineag
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.log_contents import Stretches, subtract, union
-from .._model.partition import PartitionState, ReplicaLog, TopicPartition, grouped
+from .._model.partition import PartitionState, ReplicaLog, TopicPartition
+from .leaders import probe_leaders
 from .saved import SavedRecords
 from .stretch import IncomparableError, find_lacking
 
@@ -82,15 +82,7 @@ class HeldAgain:
             self._ask(self._kafka.describe_cluster(), changed)
 
     def _ask(self, cluster: Cluster, states: Sequence[PartitionState]) -> None:
-        led = grouped((state.leader_id, state.topic_partition) for state in states)
-        deadline = time.monotonic() + _ANSWER_S
-        logs: dict[TopicPartition, ReplicaLog] = {}
-        for each in cluster.registrations:
-            if each.broker_id in led:
-                rows = self._kafka.probe_replicas(
-                    each.as_broker(), led[each.broker_id], deadline, checked=frozenset(led[each.broker_id])
-                )
-                logs |= {row.topic_partition: row for row in rows}
+        logs = probe_leaders(self._kafka, cluster, states, self._kafka.clock.monotonic() + _ANSWER_S)
         for state in states:
             partition = state.topic_partition
             saved, reused = self._saved[partition].ranges, self._reused.get(partition, ())

@@ -179,7 +179,7 @@ class FakeLeader(Kafka):
         return Cluster("c", tuple(Registration(each, Address("b.invalid", 9092), None, False) for each in (1, 2)))
 
     def probe_replicas(self, broker: Broker, partitions: Sequence[TopicPartition], *_: Any, **options: Any) -> Any:
-        assert (broker.broker_id, [*partitions], options) == (1, [HELD], {"checked": {HELD}})
+        assert (broker.broker_id, [*partitions], options) == (1, [HELD], {"checked": {HELD}, "is_retried": True})
         self.asked += 1
         return [self.log]
 

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
@@ -25,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskReplica, SalvageStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.leaders import Leaders, ask_leaders
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.leaders import Leaders, read_leader_logs
 from unit.fakes.clock import FakeClock
 
 DEAD, NEXT, OTHER = 1, 2, 3
@@ -43,8 +45,10 @@ class Steps:
         self.texts.append(text)
 
 
-class FakeCluster:
+class FakeCluster(Kafka):
     """Names a leader of each partition, depending on the time, and answers for brokers that are up."""
+
+    clock: FakeClock
 
     def __init__(self, leaders: Callable[[float], dict[int, int]], causes: dict[int, Cause] | None = None) -> None:
         self.leaders = leaders
@@ -56,16 +60,24 @@ class FakeCluster:
         self.up_at: dict[int, float] = {}
         self.listed_at: dict[int, float] = {}
 
-    def look(self) -> tuple[Cluster, Description]:
+    def describe_cluster(self) -> Cluster:
         if self.clock.now in self.fails_at:
             raise BrokerCallError("broker2:9092", Cause.DISCONNECTED, "gone")
         listed = [each for each in (DEAD, NEXT, OTHER) if self.clock.now >= self.listed_at.get(each, 0)]
         brokers = tuple(Registration(each, Address(f"broker{each}", 9092), None, False) for each in listed)
-        led = self.leaders(self.clock.now)
-        states = tuple(STATE._replace(partition=number, leader_id=leader) for number, leader in led.items())
-        return Cluster("cluster", brokers, lists_fenced=True), Description(states, ())
+        return Cluster("cluster", brokers, lists_fenced=True)
 
-    def probe(self, broker: Broker, partitions: Sequence[TopicPartition], _deadline: float) -> list[ReplicaLog]:
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        assert (names, span) == ({"orders"}, None)
+        led = self.leaders(self.clock.now)
+        return Description(
+            tuple(STATE._replace(partition=number, leader_id=leader) for number, leader in led.items()), ()
+        )
+
+    def probe_replicas(self, broker: Broker, partitions: Sequence[TopicPartition], *_: Any, **options: Any) -> Any:
+        assert options == {"checked": {*partitions}, "is_retried": False}
         self.asked.append((broker.broker_id, tuple(each.partition for each in partitions)))
         is_up = self.clock.now >= self.up_at.get(broker.broker_id, float("inf"))
         cause = None if is_up else self.causes.get(broker.broker_id)
@@ -76,7 +88,7 @@ class FakeCluster:
         numbers = self.leaders(0.0)
         directories = [PartitionDir("orders", number, STATE.topic_id, (), f"/d/orders-{number}") for number in numbers]
         replicas = [DiskReplica(LogDir("/d", "cluster", DEAD, None), each) for each in directories]
-        return ask_leaders(self.look, self.probe, replicas, limit_s, self.steps, clock=self.clock)
+        return read_leader_logs(self, replicas, limit_s, self.steps)
 
 
 def answered(found: Leaders) -> dict[int, int]:
