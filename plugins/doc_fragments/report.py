@@ -12,7 +12,7 @@ class ModuleDocFragment:
 options:
   report_file:
     description:
-      - Where to write the report of the run, a JSON file with the brokers and the outcome of each partition.
+      - Where to write the report of the run, a JSON file with every outcome. It has no record and no secret.
       - The file must not exist. This is checked before any connection is opened.
       - Written in check mode too, because it describes the cluster and does not change it.
     type: path

@@ -43,7 +43,8 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
-  kafkaops.recovery.quorum_preflight, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.quorum_preflight, kafkaops.recovery.report, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.action_group]
 attributes:
   action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
@@ -111,11 +112,6 @@ options:
       - If it exists, for example after a killed run, a number is added to its name.
       - Start offsets of share groups are written to the same path with C(.share-groups) at its end.
       - The transactions that are to be ended are written to the same path with C(.transactions) at its end.
-    type: path
-  report_file:
-    description:
-      - Where to write the report of the run, a JSON file with every committed offset that needs a change.
-      - The file must not exist. It is written in check mode too.
     type: path
   max_rows:
     description:

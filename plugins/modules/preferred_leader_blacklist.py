@@ -29,7 +29,8 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight,
-  kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.progress,
+  kafkaops.recovery.controllers, kafkaops.recovery.leadership_memory, kafkaops.recovery.report,
+  kafkaops.recovery.progress,
   kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
   action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
@@ -65,12 +66,6 @@ options:
     type: list
     elements: str
     default: []
-  report_file:
-    description:
-      - Where to write the report, a JSON file with the list and with the outcome of each partition.
-      - The file must not exist. This is checked before any connection is opened.
-      - Written in check mode too, because it describes the cluster and does not change it.
-    type: path
 seealso:
   - module: kafkaops.recovery.preferred_election
     description: Moves leaderships to the preferred replicas.

@@ -140,20 +140,15 @@ summary:
     answered: {type: int, description: Number of replicas that answered everything.}
     silent: {type: dict, description: "Number of replicas that did not, for each cause."}
 evidence:
-  description:
-    - The directory or URI with the replicas' answers, for O(kafkaops.recovery.leader_candidate_info#module:evidence).
-    - Null if none were asked, or if they could not be stored. A warning then says why.
+  description: As RV(kafkaops.recovery.leader_candidate_info#module:evidence).
   returned: success
   type: str
   sample: /root/.local/state/kafkaops-recovery/evidence/cluster_id=4L6g3nShT-eMCtK--X86sw/gather=20260131T025959Z-6ad00b
 engine:
-  description: The engine that counted the answers. Null if there were none.
+  description: The engine that counted the answers, as RV(kafkaops.recovery.leader_candidate_info#module:engine).
   returned: success
   type: dict
   sample: {name: spark, reason: ''}
-  contains:
-    name: {type: str, description: The engine., choices: [spark, process]}
-    reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
 left_alone:
   description:
     - Partitions that were requested or are offline, and whose replicas were not asked. At most O(max_rows).

@@ -27,7 +27,7 @@ description:
     B(production data) and have mode 0600.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.progress,
+  kafkaops.recovery.kafka, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.report, kafkaops.recovery.progress,
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
   check_mode: {support: full, details: ["Reads the disks and the cluster, and returns the records that it would save."]}
@@ -80,11 +80,6 @@ options:
     suboptions:
       driver_memory: {type: str, description: "Memory of its JVM, V(1g) unless given."}
       conf: {type: dict, description: Further Spark settings. Names that Spark takes for secrets are refused.}
-  report_file:
-    description:
-      - Where to write the report of the run, a JSON file with every replica on the disks. It holds no record.
-      - The file must not exist. It is written in check mode too.
-    type: path
 seealso:
   - module: kafkaops.recovery.salvage_info
 requirements:
@@ -139,7 +134,7 @@ summary:
     statuses: {saved: 2, would_be_saved: 0, already_saved: 0, nothing_lacking: 10, left_alone: 0, failed: 0}
     lost_offsets: 250
     unreadable_offsets: 0
-    left_alone: {no_topic: 0, other_topic: 0, other_cluster: 0, no_partition: 0}
+    left_alone: {no_topic: 0, other_topic: 0, other_cluster: 0, no_partition: 0, named_alike: 0}
     saved_records: 250
     saved_bytes: 3120
     damages: 0
@@ -214,7 +209,7 @@ partitions:
     absence:
       description: Why the cluster has no place for the records. Null if it has the topic with this id.
       type: str
-      choices: [no_topic, other_topic, other_cluster, no_partition]
+      choices: [no_topic, other_topic, other_cluster, no_partition, named_alike]
     leader_id: {type: int, description: The leader that the disk was compared with.}
     held:
       description:

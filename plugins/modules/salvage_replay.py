@@ -27,7 +27,7 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.salvage.source, kafkaops.recovery.gathering.max_rows,
-  kafkaops.recovery.journal,
+  kafkaops.recovery.report, kafkaops.recovery.journal,
   kafkaops.recovery.quorum_preflight, kafkaops.recovery.controllers, kafkaops.recovery.progress,
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
@@ -80,11 +80,6 @@ options:
       - Delete it when the salvages are no longer needed.
     type: str
     default: _kafkaops_salvage
-  report_file:
-    description:
-      - Where to write the report of the run, a JSON file with every partition. It holds no record.
-      - The file must not exist. It is written in check mode too.
-    type: path
 seealso:
   - module: kafkaops.recovery.replica_log_salvage
   - module: kafkaops.recovery.salvage_info

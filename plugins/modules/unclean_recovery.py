@@ -102,32 +102,19 @@ partitions:
   type: list
   elements: dict
   sample: []
-evidence:
-  description:
-    - The directory or URI with the replicas' answers, for O(kafkaops.recovery.leader_candidate_info#module:evidence).
-    - Null if none were asked, or if they could not be stored. A warning then says why.
-  returned: always, once the elections began
-  type: str
-  sample: /root/.local/state/kafkaops-recovery/evidence/cluster_id=4L6g3nShT-eMCtK--X86sw/gather=20260131T025959Z-6ad00b
-engine:
-  description: The engine that ranked the replicas. Null if there were none.
-  returned: always, once the elections began
-  type: dict
-  sample: {name: spark, reason: ''}
-  contains:
-    name: {type: str, description: The engine., choices: [spark, process]}
-    reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
 summary:
   description:
     - How many partitions have each status.
-    - The module also returns RV(kafkaops.recovery.designated_election#module:cluster_id),
+    - The module also returns RV(kafkaops.recovery.leader_candidate_info#module:evidence) and
+      RV(kafkaops.recovery.leader_candidate_info#module:engine),
+      RV(kafkaops.recovery.designated_election#module:cluster_id),
       RV(kafkaops.recovery.designated_election#module:brokers),
       RV(kafkaops.recovery.designated_election#module:truncated),
       RV(kafkaops.recovery.designated_election#module:groups), RV(kafkaops.recovery.designated_election#module:loss),
       RV(kafkaops.recovery.designated_election#module:salvage),
       RV(kafkaops.recovery.designated_election#module:aftermath),
       RV(kafkaops.recovery.designated_election#module:leftovers) and
-      RV(kafkaops.recovery.designated_election#module:report_fault), as that module returns them.
+      RV(kafkaops.recovery.designated_election#module:report_fault), as these modules return them.
   returned: always, once the elections began
   type: dict
   sample: {recovered: 1, would_recover: 0, already_online: 0, refused: 0, failed: 0, unrecoverable: 0, unknown: 0}
