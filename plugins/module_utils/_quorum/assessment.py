@@ -27,7 +27,7 @@ from .._model.quorum import DirectoryId, Endpoint, FeatureLevel, QuorumReplica, 
 from .disruption import is_controller
 from .finding import Finding
 from .observation import Controller, Observation, is_caught_up
-from .verdict import Verdict, collect_findings, may_add, may_elect, may_remove, may_restart
+from .verdict import Verdict, collect_findings, may_add, may_elect, may_remove, may_stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _verdicts(observation: Observation) -> Verdicts:
     candidates = _candidates(observation, state) if state is not None else ()
     return Verdicts(
         elections=may_elect(observation),
-        restart=_judge_each(voters, lambda voter: may_restart(observation, voter.voter_id)),
+        restart=_judge_each(voters, lambda voter: may_stop(observation, [voter.voter_id])),
         removal=_judge_each(voters, lambda voter: may_remove(observation, voter)),
         addition=_judge_each(candidates, lambda voter: may_add(observation, voter)),
     )

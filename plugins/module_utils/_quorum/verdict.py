@@ -79,11 +79,6 @@ def _against_elections(observation: Observation) -> Iterator[str]:
     yield from why_contested(observation)
 
 
-def may_restart(observation: Observation, node_id: int) -> Verdict:
-    """Judge whether this controller may be stopped: a majority of the voters must be caught up without it."""
-    return may_stop(observation, [node_id])
-
-
 def may_stop(observation: Observation, node_ids: Collection[int]) -> Verdict:
     """Judge whether these nodes may be stopped together: a majority of the voters must be caught up without them."""
     return verdict(_against_stop(observation, {*node_ids}))
@@ -171,8 +166,7 @@ def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
 
 def _against_change(observation: Observation) -> Iterator[str]:
     yield from _why_static(observation)
-    yield from why_cannot_commit(observation)
-    yield from why_contested(observation)
+    yield from _against_elections(observation)
 
 
 def _why_static(observation: Observation) -> Iterator[str]:

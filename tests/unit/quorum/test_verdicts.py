@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict 
     may_add,
     may_elect,
     may_remove,
-    may_restart,
+    may_stop,
 )
 from unit.quorum.quorums import controller, disk, down, follower, healthy, observed, state, unknown, view
 
@@ -144,7 +144,7 @@ def test_any_doubt_needs_the_whole_window(observation: Observation) -> None:
     ],
 )
 def test_restart(observation: Observation, node_id: int, reason: str) -> None:
-    reasons = _reasons(may_restart(observation, node_id))
+    reasons = _reasons(may_stop(observation, [node_id]))
     assert reason in reasons
     assert bool(reason) == bool(reasons)
 
