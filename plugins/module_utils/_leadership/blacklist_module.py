@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .._documents.report_file import ReportFile
@@ -25,7 +26,7 @@ from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
 from .memory_topic import LeadershipOptions, leadership_options
 from .orders import Drift
-from .report import LEADERSHIP_REPORT, REPORT, LeadershipReport
+from .report import LEADERSHIP_REPORT, LeadershipReport, encode_leadership_report
 from .view import ListRequest
 
 
@@ -53,22 +54,17 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
     with Wire(settings, controllers) as wire:
         require_quorum(wire, params, check_mode=check_mode)
         result = run_leadership(Kafka(wire), request, options, progress_to(params["progress_file"]), stop)
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        report = LeadershipReport(
-            cluster_id=result.cluster_id,
-            started_at=started_at,
-            finished_at=finished_at,
-            mode=RunMode.CHECK if check_mode else RunMode.APPLY,
-            before=result.before,
-            after=result.after,
-            is_native=result.is_native,
-            remembered_in=result.remembered_in,
-            orders=tuple(result.outcomes.values()),
-            leaders=None,
-        )
-        return REPORT.encode(report)
-
+    report = LeadershipReport(
+        cluster_id=result.cluster_id,
+        mode=RunMode.CHECK if check_mode else RunMode.APPLY,
+        before=result.before,
+        after=result.after,
+        is_native=result.is_native,
+        remembered_in=result.remembered_in,
+        orders=tuple(result.outcomes.values()),
+        leaders=None,
+    )
+    document_at = partial(encode_leadership_report, report)
     return replace(result, report_error=report_file.write_or_explain(document_at, LEADERSHIP_REPORT))
 
 

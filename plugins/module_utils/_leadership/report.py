@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import codec, timed_report
 from .._documents.errors import Problem
 from .._documents.report_file import write_document
 from .._documents.strict_json import read_json
 from .._documents.validation import schema_problems
-from .._model.fields import SCHEMA_VERSION, ClusterId, Meta, SchemaVersion, Time
+from .._model.fields import ClusterId, Meta
 from .._model.run import RunMode
 from .blacklist import Blacklist
 from .decide import OrderOutcome
@@ -31,10 +31,7 @@ from .moves import Move
 class LeadershipReport:
     """The results of a run that changed the list, the orders and, if requested, the leaders."""
 
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
-    started_at: Time
-    finished_at: Time
     mode: RunMode
     before: Blacklist
     after: Blacklist
@@ -46,11 +43,12 @@ class LeadershipReport:
     """None if no election was requested."""
 
 
-REPORT, _MOVE = codec(LeadershipReport, "a leadership report is an object"), codec(Move)
-LEADERSHIP_REPORT = document(
+_MOVE = codec(Move)
+LEADERSHIP_REPORT, encode_leadership_report = timed_report(
     "leadership-report",
     "What became of the list of deprioritized brokers, of replica orders, and of leaders",
-    REPORT.schema,
+    LeadershipReport,
+    "a leadership report is an object",
 )
 
 

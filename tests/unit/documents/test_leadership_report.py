@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.move
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Drift
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import (
     LEADERSHIP_REPORT,
-    REPORT,
     LeadershipReport,
     add_leaders,
+    encode_leadership_report,
     read_leadership_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode
@@ -53,8 +54,6 @@ _MOVE = Move(
 )
 _REPORT = LeadershipReport(
     cluster_id=_CLUSTER,
-    started_at="2026-01-31T23:59:58Z",
-    finished_at="2026-01-31T23:59:59Z",
     mode=RunMode.APPLY,
     before=Blacklist(),
     after=Blacklist((1,), {"audit-*": (2,)}),
@@ -65,9 +64,13 @@ _REPORT = LeadershipReport(
 )
 
 
+def _written() -> dict[str, Any]:
+    return encode_leadership_report(_REPORT, "2026-01-31T23:59:58Z", "2026-01-31T23:59:59Z")
+
+
 def test_written_then_completed(tmp_path: Path) -> None:
     path = str(tmp_path / "report.json")
-    write_document(path, REPORT.encode(_REPORT), LEADERSHIP_REPORT)
+    write_document(path, _written(), LEADERSHIP_REPORT)
     assert read_leadership_report(path)["leaders"] is None
     add_leaders(path, _CLUSTER, [_MOVE], "2026-02-01T00:00:00Z")
     report = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -82,9 +85,9 @@ def test_written_then_completed(tmp_path: Path) -> None:
 
 def test_never_overwritten_and_never_of_another_cluster(tmp_path: Path) -> None:
     path = str(tmp_path / "report.json")
-    write_document(path, REPORT.encode(_REPORT), LEADERSHIP_REPORT)
+    write_document(path, _written(), LEADERSHIP_REPORT)
     with pytest.raises(DocumentError, match="exists already"):
-        write_document(path, REPORT.encode(_REPORT), LEADERSHIP_REPORT)
+        write_document(path, _written(), LEADERSHIP_REPORT)
     with pytest.raises(DocumentError, match="this is cluster other"):
         add_leaders(path, "other", [_MOVE], "2026-02-01T00:00:00Z")
     with pytest.raises(DocumentError, match="does not exist"):
