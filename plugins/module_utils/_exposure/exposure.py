@@ -98,8 +98,8 @@ def expose(
         if not with_snapshots:
             return timelines, notes, {}
         progress.step("comparing the snapshots")
-        with interpreted(spark) if has_few else nullcontext():
-            return timelines, notes, explained(place, lambda: _compute(spark, place, scope, with_snapshots))
+        with interpreted(spark) if has_few else nullcontext(), explained(place):
+            return timelines, notes, _compute(spark, place, scope, with_snapshots)
 
     (timelines, notes, rows), _damaged = read_around_damaged(compute)
     clusters = tuple(

@@ -16,10 +16,10 @@ such a snapshot is put aside by a rename, too.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .._spark.failures import describe_failure, explain_failure
 from .names import (
@@ -56,8 +56,6 @@ _UNREADABLE = ("FAILED_READ_FILE", "PATH_NOT_FOUND")
 _STALE_AFTER = timedelta(hours=24)
 """No job writes for so long: the directory is one of a killed job."""
 
-Result = TypeVar("Result")
-
 
 class Recordings:
     """The recordings of one scope of one cluster."""
@@ -68,7 +66,8 @@ class Recordings:
         self.uri = uri
         jvm: Any = spark._jvm
         self._path = jvm.org.apache.hadoop.fs.Path
-        self._files = self._explained(lambda: self._path(self.uri).getFileSystem(spark._jsc.hadoopConfiguration()))
+        with explained(uri):
+            self._files = self._path(uri).getFileSystem(spark._jsc.hadoopConfiguration())
 
     def names(self) -> list[SnapshotName]:
         """Return all complete snapshots, oldest first. Raises RecordingError."""
@@ -85,7 +84,8 @@ class Recordings:
             return empty.selectExpr("*", f"'' AS {SNAPSHOT}")
         if damaged := self.find_empty(names, REPLICAS):
             raise DamagedSnapshotError(damaged)
-        return self._explained(lambda: rows.parquet(*(f"{self.uri}/{each.text}/{REPLICAS}" for each in names)))
+        with explained(self.uri):
+            return rows.parquet(*(f"{self.uri}/{each.text}/{REPLICAS}" for each in names))
 
     def find_empty(self, names: Iterable[SnapshotName], part: str) -> set[str]:
         """Return the snapshots whose part has no file, or an empty one: Spark would read it as one without rows.
@@ -96,11 +96,13 @@ class Recordings:
 
     def read(self, rows: DataFrame) -> pa.Table:
         """Return these rows as a table. Raises RecordingError; DamagedSnapshotError if a file is damaged."""
-        return self._explained(rows.toArrow)
+        with explained(self.uri):
+            return rows.toArrow()
 
     def count(self, replicas: DataFrame) -> int:
         """Return how many rows these are. Raises RecordingError, like ``write``."""
-        return self._explained(replicas.count)
+        with explained(self.uri):
+            return replicas.count()
 
     def write(
         self, name: SnapshotName, replicas: DataFrame, brokers: DataFrame, damaged: Sequence[SnapshotName] = ()
@@ -110,8 +112,7 @@ class Recordings:
         Raises RecordingError; DamagedSnapshotError if one that ``replicas`` are compared with is damaged.
         """
         staging = f"{self.uri}/{_STAGING}{time_text(name.at)}-{secrets.token_hex(3)}"
-
-        def write() -> int:
+        with explained(self.uri):
             try:
                 sorted_rows = replicas.coalesce(1).sortWithinPartitions("topic", "partition", "broker_id")
                 for rows, part in ((sorted_rows, REPLICAS), (brokers.coalesce(1), BROKERS)):
@@ -129,21 +130,17 @@ class Recordings:
                     self._files.delete(self._path(staging), True)
                 raise
 
-        return self._explained(write)
-
     def size_bytes(self, name: SnapshotName) -> int:
         """Return the size of a snapshot's files."""
-        return int(
-            self._explained(lambda: self._files.getContentSummary(self._path(f"{self.uri}/{name.text}")).getLength())
-        )
+        with explained(self.uri):
+            return int(self._files.getContentSummary(self._path(f"{self.uri}/{name.text}")).getLength())
 
     def remove(self, names: Sequence[SnapshotName], now: datetime, cutoff: datetime) -> int:
         """Remove these snapshots, what was put aside before ``cutoff``, and what killed jobs have left.
 
         Return how many snapshots. Raises RecordingError.
         """
-
-        def remove() -> int:
+        with explained(self.uri):
             removed = sum(self._rename(each.text, f"{_EXPIRED}{each.text}") for each in names)
             for text in self.directories():
                 at = time_in_name(text)
@@ -151,8 +148,6 @@ class Recordings:
                 if text.startswith(_EXPIRED) or (oldest is not None and at is not None and at < oldest):
                     self._files.delete(self._path(f"{self.uri}/{text}"), True)
             return removed
-
-        return self._explained(remove)
 
     def _rename(self, old: str, new: str) -> bool:
         """Return False if it is not there: another job has renamed it."""
@@ -167,35 +162,27 @@ class Recordings:
 
     def _has_file(self, name: SnapshotName, part: str) -> bool:
         """Return whether a part of a snapshot has a file that is not empty. Without rows, it has a file, too."""
-
-        def has() -> bool:
+        with explained(self.uri):
             path = self._path(f"{self.uri}/{name.text}/{part}")
             return self._files.isDirectory(path) and any(
                 str(each.getPath().getName()).endswith(".parquet") and each.getLen() > 0
                 for each in self._files.listStatus(path)
             )
 
-        return self._explained(has)
-
     def directories(self) -> list[str]:
         """Return the names of what is in the directory, none if it does not exist. Raises RecordingError."""
-
-        def read() -> list[str]:
+        with explained(self.uri):
             path = self._path(self.uri)
             if not self._files.exists(path):
                 return []
             return [str(each.getPath().getName()) for each in self._files.listStatus(path)]
 
-        return self._explained(read)
 
-    def _explained(self, work: Callable[[], Result]) -> Result:
-        return explained(self.uri, work)
-
-
-def explained(place: str, work: Callable[[], Result]) -> Result:
-    """Return the result of ``work``. Raises RecordingError; DamagedSnapshotError if Spark cannot read a snapshot."""
+@contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Explain Spark's errors. Raises RecordingError; DamagedSnapshotError if Spark cannot read a snapshot."""
     try:
-        return work()
+        yield
     except (Py4JJavaError, PySparkException) as error:
         text = str(error)
         # A file that may not be read, or for which memory is lacking, is not damaged: damaged ones are moved away.

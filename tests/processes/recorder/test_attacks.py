@@ -288,14 +288,12 @@ def test_a_snapshot_that_may_not_be_read_is_not_a_damaged_one() -> None:
     file = "/srv/scope=all/snapshot=20260131T020000000Z-full-0123ab/replicas/part-0.parquet"
     assert SnapshotName.parse(Path(file).parents[1].name) is not None
 
-    def refused() -> None:
-        raise PySparkException(
-            f"[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file file:{file}.\n"
-            f"Caused by: java.io.FileNotFoundException: {file} (Permission denied)"
-        )
-
-    with pytest.raises(RecordingError, match=f"may not read or write {file}") as error:
-        explained("/srv", refused)
+    refused = PySparkException(
+        f"[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file file:{file}.\n"
+        f"Caused by: java.io.FileNotFoundException: {file} (Permission denied)"
+    )
+    with pytest.raises(RecordingError, match=f"may not read or write {file}") as error, explained("/srv"):
+        raise refused
     assert not isinstance(error.value, DamagedSnapshotError)
 
 
