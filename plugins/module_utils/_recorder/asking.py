@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +27,8 @@ from .._kafka.log_dir_space import LogDirSpace, describe_log_dir_space
 from .._kafka.log_dirs import LogDirs, log_dirs_request
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState, Cause, PartitionState, TopicPartition, in_batches
+from .._model.partition import Broker, BrokerState, Cause, PartitionState, TopicPartition, grouped, in_batches
+from .._model.reasons import name_brokers
 from .._model.retention import POLICY, is_compacted
 from .._model.run import garbage_collection_paused
 
@@ -88,15 +88,12 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
             configs = _read_configs(kafka, {each.topic for each in states}, cluster.online(brokers))
         except (BrokerCallError, RequestRefusedError) as error:
             notes.append(f"min.insync.replicas and cleanup.policy are not recorded: {error}")
-        held: dict[int, list[PartitionState]] = defaultdict(list)
-        for each in states:
-            for broker_id in each.replicas:
-                held[broker_id].append(each)
+        held = grouped((broker_id, each) for each in states for broker_id in each.replicas)
         lanes = threading.Semaphore(_BROKERS_AT_ONCE)
 
         def ask(broker: Broker) -> _Answer:
             with lanes:
-                return _ask_broker(kafka, broker, held[broker.broker_id], configs)
+                return _ask_broker(kafka, broker, held.get(broker.broker_id, ()), configs)
 
         answers = kafka.in_parallel(ask, brokers)
     found = {broker: each for broker, each in answers.items() if isinstance(each, _Answer)}
@@ -139,12 +136,9 @@ class _Answer:
 
 def _explain_refusals(answers: Mapping[Broker, _Answer]) -> Iterator[str]:
     """Yield why sizes and space are missing, once for all brokers with the same reason."""
-    refused: dict[str, list[str]] = defaultdict(list)
-    for broker, each in answers.items():
-        if each.error and not each.is_silent:
-            refused[each.error].append(str(broker.broker_id))
-    for error, brokers in refused.items():
-        yield f"sizes and free space of brokers {', '.join(brokers)} are not recorded: {error}"
+    refused = {broker: each.error for broker, each in answers.items() if each.error and not each.is_silent}
+    for error, brokers in grouped((error, broker.broker_id) for broker, error in refused.items()).items():
+        yield f"sizes and free space of {name_brokers(brokers)} are not recorded: {error}"
 
 
 def _dirs(broker: Broker, answer: _Answer, at: datetime) -> Iterator[dict[str, Any]]:
