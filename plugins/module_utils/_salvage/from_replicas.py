@@ -22,7 +22,7 @@ from .._kafka.private_files import read_settings_reference, temporary_settings_r
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.log_contents import UNKNOWN_EPOCH, EpochRange, Stretches, Tail, intersect, records_in, subtract, union
-from .._model.partition import Cause, TopicPartition
+from .._model.partition import Cause, TopicPartition, grouped
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions, is_uri
@@ -315,9 +315,7 @@ def _fetch_tail(ask: Ask, partition: TopicPartition, stretches: Stretches, after
 
 def merge_tails(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
     """Return the offsets that losers hold of each partition, each offset once."""
-    found: dict[TopicPartition, list[EpochRange]] = {}
-    for each in tails:
-        found.setdefault(each.partition, []).extend(each.lost)
+    found = grouped((each.partition, part) for each in tails for part in each.lost)
     return {partition: union([ranges]) for partition, ranges in found.items()}
 
 

@@ -26,7 +26,7 @@ from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
 from .manifest import Manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes, count_settled
-from .replay_progress import LedgerKey, Ledgers
+from .replay_progress import Ledgers
 from .replayed import Counts
 from .saved import SavedRecords, UnreadableOffsets
 from .saved_rows import read_saved_runs
@@ -138,9 +138,7 @@ class Outstanding:
         unreadable: Sequence[UnreadableOffsets],
     ) -> PartitionReplay:
         target = targets.topics[saved.topic]
-        topic_id = target.topic_id or created.get(target.name, "")
-        key = LedgerKey(topic_id, saved.topic_id or saved.topic, saved.partition)
-        ledger = ledgers.by_key.get(key) or Ledger()
+        key, ledger = ledgers.of(saved, target.topic_id or created.get(target.name, ""))
         gaps = CompactedGaps(saved.ranges, unreadable, saved.topic in targets.compacted)
         return PartitionReplay(saved, target, key, ledger, self.include_unknown, gaps)
 

@@ -34,7 +34,7 @@ from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
 from .outstanding import Outstanding, earlier_counts
 from .partition_replay import PartitionReplay
-from .replay_progress import LedgerKey, Ledgers, ProgressTopic
+from .replay_progress import Ledgers, ProgressTopic
 from .replay_writer import ReplayWriter
 from .replayed import Counts, Replayed, ReplayStatus, Target, build_replayed, name_target_topic
 from .saved import SavedRecords
@@ -241,13 +241,11 @@ class Replayer:
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
     def _ledgers_of_refused(self, targets: Targets, ledgers: Ledgers) -> dict[TopicPartition, Ledger]:
-        found = {}
-        for each in self._saved:
-            if each.topic_partition in targets.refused and each.topic_partition not in targets.internal:
-                topic_id = targets.topics[each.topic].topic_id or ""
-                key = LedgerKey(topic_id, each.topic_id or each.topic, each.partition)
-                found[each.topic_partition] = ledgers.by_key.get(key) or Ledger()
-        return found
+        return {
+            each.topic_partition: ledgers.of(each, targets.topics[each.topic].topic_id or "")[1]
+            for each in self._saved
+            if each.topic_partition in targets.refused and each.topic_partition not in targets.internal
+        }
 
 
 def _build_result(part: PartitionReplay, status: ReplayStatus, records: int) -> Replayed:

@@ -31,6 +31,7 @@ from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, looks
 from .ledger import MOST_STRETCHES, Ledger
+from .saved import SavedRecords
 from .transactional import Outgoing
 
 PROGRESS_TOPIC = "_kafkaops_salvage"
@@ -67,6 +68,11 @@ class Ledgers(NamedTuple):
     """Whether the topic had another leader since its last record, which may lack records that the last one had."""
     is_open: bool = False
     """Whether a transaction is open in the topic: what it gives back is not among these."""
+
+    def of(self, saved: SavedRecords, target_topic_id: str) -> tuple[LedgerKey, Ledger]:
+        """Return the ledger of saved records, and its key. It is empty if no run has settled any of them."""
+        key = LedgerKey(target_topic_id, saved.topic_id or saved.topic, saved.partition)
+        return key, self.by_key.get(key) or Ledger()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from itertools import islice, repeat
 from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.log_reading import OpenTransactionError
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .held_again import HeldAgain
 from .pace import MOST_BYTES, Pace
@@ -97,11 +97,8 @@ class ReplayWriter:
     def _write_transaction(self, runs: Sequence[SavedRun], meanwhile: Callable[[], None]) -> None:
         if self.stop.is_set():
             raise _StopError(_STOPPED)
-        by_part: dict[TopicPartition, list[SavedRun]] = {}
-        for run in runs:
-            # The partition may have failed since these records were read.
-            if not self.parts[run.topic_partition].failure:
-                by_part.setdefault(run.topic_partition, []).append(run)
+        # A partition may have failed since its records were read.
+        by_part = grouped((each.topic_partition, each) for each in runs if not self.parts[each.topic_partition].failure)
         self._find_held_again(by_part)
         by_part = {name: some for name, some in by_part.items() if not self.parts[name].failure}
         batches = {name: self._select(self.parts[name], some) for name, some in by_part.items()}

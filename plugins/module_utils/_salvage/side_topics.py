@@ -13,7 +13,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.fields import INT64_MAX
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .replay_progress import ReplayProgressError, create_and_wait
 from .saved import SavedRecords
 from .targets import Targets, TargetTopic
@@ -43,10 +43,11 @@ def create_side_topics(
     The partitions of a topic that is refused are added to ``targets.refused``, with the reason. ``before_each`` gets
     the name of each topic before it is requested. Raises what it raises, BrokerCallError and NoBrokerAnswersError.
     """
-    wanted: dict[str, list[TopicPartition]] = {}
-    for each in saved:
-        if each.topic_partition not in targets.refused and each.topic in targets.topics:
-            wanted.setdefault(each.topic, []).append(each.topic_partition)
+    wanted = grouped(
+        (each.topic, each.topic_partition)
+        for each in saved
+        if each.topic_partition not in targets.refused and each.topic in targets.topics
+    )
     ids = {}
     for topic, partitions in sorted(wanted.items()):
         target = targets.topics[topic]
