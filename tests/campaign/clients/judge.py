@@ -134,7 +134,8 @@ def _aborted_reads(history: History, truth: Truth) -> Iterator[str]:
     at_end = [("the last consumer", [each for reads in history.left_committed.values() for each in reads])]
     for name, reads in (*committed, *at_end):
         for read in reads:
-            if read.value in aborted:
+            # If the election lost the ABORT marker, the producer's next COMMIT marker ends this transaction, too.
+            if read.value in aborted and read.value not in truth.undecided.get(read.partition, ()):
                 yield f"{_name(read.partition)}: {name} got {read.value} of {aborted[read.value]}, which was aborted"
 
 

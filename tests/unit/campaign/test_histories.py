@@ -143,6 +143,7 @@ def test_a_record_of_an_aborted_transaction_is_for_no_consumer_of_committed_reco
     history.writes[1] = replace(history.writes[1], transaction="t")
     history.transactions["t"] = outcome
     assert found(history) == anomalies
+    assert found(history, Truth(undecided={P: frozenset("b")})) == {}, "its marker was lost"
 
 
 def test_outcomes_are_not_judged_if_the_coordinator_may_have_forgotten_them() -> None:
