@@ -25,9 +25,20 @@ def carry_out(plan: str, digest: str | None) -> Paragraph:
     return Paragraph(review if plan and digest else "Carry it out:")
 
 
-def servers(variables: Result) -> str:
-    """Return the bootstrap servers as one word; empty if none are given."""
-    return _addresses(variables.get("kafka_bootstrap_servers"))
+def plan_file(variables: Result, role: str) -> str:
+    """Return the path of the plan that this run wrote or was given; empty if there is none."""
+    return variables.get(f"{role}_manual_output_file") or variables.get(f"{role}_plan_file") or ""
+
+
+def playbook_words(name: str, role: str, given: Result) -> Iterator[str]:
+    """Yield the command of a playbook up to its own options. ``given`` are the variables of this run.
+
+    Its role acts where the run acted: secrets may be known only there. ``given`` has at most one variable ROLE_hosts.
+    """
+    hosts = next((value for variable, value in given.items() if variable.endswith("_hosts")), None)
+    yield from ("ansible-playbook", f"kafkaops.recovery.{name}")
+    yield from option_words({f"{role}_hosts": hosts}, [f"{role}_hosts"])
+    yield from connection_words(given)
 
 
 def _addresses(given: str | list[str] | None) -> str:
@@ -39,15 +50,6 @@ def connection_words(given: Result) -> Iterable[str]:
     joined = {**given, **{name: _addresses(given.get(name)) for name in _ADDRESSES}}
     others = (name for name in joined if name.startswith("kafka_") and name not in (*_WHERE, *_OF_ONE_RUN))
     return option_words(joined, (*_WHERE, *others))
-
-
-def host_words(given: Result, role: str) -> Iterator[str]:
-    """Yield the option that lets a playbook of this role act where the run acted: its secrets may be known only there.
-
-    ``given`` has at most one variable ROLE_hosts: that of the run.
-    """
-    hosts = next((value for name, value in given.items() if name.endswith("_hosts")), None)
-    return option_words({f"{role}_hosts": hosts}, [f"{role}_hosts"])
 
 
 def option_words(given: Result, names: Iterable[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 
-from .command_words import connection_words, host_words
+from .command_words import playbook_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph
 from .words import Result, brokers, words
 
@@ -55,5 +55,4 @@ def _command(stop: Result, variables: Result) -> Iterator[str]:
         asked = set_variable("stop_gate_brokers", ",".join(map(str, refused[0])))
     else:
         asked = set_variable("stop_gate_sets", ",".join("+".join(map(str, each)) for each in refused))
-    yield from ("ansible-playbook", "kafkaops.recovery.check_stop")
-    yield from (*host_words(variables, "stop_gate"), *connection_words(variables), *asked)
+    yield from (*playbook_words("check_stop", "stop_gate", variables), *asked)

@@ -76,7 +76,7 @@ def _coverage(coverage: Result, unknown: int) -> Iterator[Block]:
         return
     yield Paragraph(
         f"{plural(coverage['snapshots'], 'snapshot')} from {coverage['first']} to {coverage['last']}; "
-        f"{in_words(coverage['observed_seconds']) or '0 s'} observed.",
+        f"{in_words(coverage['observed_seconds'])} observed.",
         indent=2,
     )
     gaps = [
@@ -98,7 +98,7 @@ def _low(low: Sequence[Result]) -> Table:
     for each in low:
         cells = (
             partition_name(each),
-            *(_duration(each[f"{kind}_seconds"]) for kind in ("offline", "below", "at", "longest")),
+            *(in_words(each[f"{kind}_seconds"]) for kind in ("offline", "below", "at", "longest")),
             _minute(each["longest_at"]),
             str(each["snapshots"]),
             words(each["state"]),
@@ -130,9 +130,9 @@ def _brokers(brokers: Sequence[Result]) -> Table:
                 words(each["state"]),
                 str(each["departures"]),
                 str(each["returns"]),
-                _duration(each["away_seconds"]),
-                _duration(each["longest_away_seconds"]),
-                _duration(each["lag_seconds"]),
+                in_words(each["away_seconds"]),
+                in_words(each["longest_away_seconds"]),
+                in_words(each["lag_seconds"]),
                 str(each["most_lagging"]),
                 f"{each['death_records']:,}",
                 str(each["death_partitions"]),
@@ -207,10 +207,6 @@ def _full(disk: Result, suffix: str) -> str:
 
 def _days(hours: int) -> str:
     return f"{hours} h" if hours < 2 * _HOURS_OF_DAY else f"{hours // _HOURS_OF_DAY:,} days"
-
-
-def _duration(seconds: int) -> str:
-    return in_words(seconds)
 
 
 def _minute(moment: str | None) -> str:

@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, join_first, plural
 
 from .alike import entries_by_reason, which_partitions
-from .command_words import carry_out, connection_words, host_words, option_words
+from .command_words import carry_out, option_words, plan_file, playbook_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, partition_name, span, words
 
@@ -26,6 +26,18 @@ _COLUMNS = ("Group", "Partitions", "Need", "Status", "Committed", "Saved", "Targ
 _END_COLUMNS = ("Partition", "Status", "Producer", "From offset")
 _NAMED = 8
 _MOST_ROWS = 30
+_COMMITS = {
+    "given_back": "given back",
+    "done_before": "given back before",
+    "would_give_back": "would be given back",
+    "left_alone": "left alone",
+}
+_ENDS = {
+    "committed": "committed",
+    "would_commit": "would be committed",
+    "aborted": "aborted",
+    "would_abort": "would be aborted",
+}
 _ABORT = "group_recovery_abort_hanging_transactions"
 _OF_A_LOOK = (
     "group_recovery_salvage_dir",
@@ -70,15 +82,9 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
 def verdict(result: Result) -> str:
     """Return in one sentence how many committed offsets were or would be given back."""
     counts = result["summary"]
-    clauses = []
-    if counts["given_back"]:
-        clauses.append(f"{plural(counts['given_back'], 'committed offset')} given back")
-    if counts["done_before"]:
-        clauses.append(f"{plural(counts['done_before'], 'committed offset')} given back before")
-    if counts["would_give_back"]:
-        clauses.append(f"{plural(counts['would_give_back'], 'committed offset')} would be given back")
-    if counts["left_alone"]:
-        clauses.append(f"{plural(counts['left_alone'], 'committed offset')} left alone")
+    clauses = [
+        f"{plural(counts[status], 'committed offset')} {done}" for status, done in _COMMITS.items() if counts[status]
+    ]
     if bad := sum(count for status, count in counts.items() if status not in DONE_OR_FORESEEN):
         clauses.append(f"{plural(bad, 'committed offset')} not given back")
     clauses += _end_clauses(result["transaction_summary"])
@@ -88,14 +94,9 @@ def verdict(result: Result) -> str:
 
 
 def _end_clauses(counts: Result) -> Iterator[str]:
-    if counts["committed"]:
-        yield f"{plural(counts['committed'], 'hanging transaction')} committed"
-    if counts["would_commit"]:
-        yield f"{plural(counts['would_commit'], 'hanging transaction')} would be committed"
-    if counts["aborted"]:
-        yield f"{plural(counts['aborted'], 'hanging transaction')} aborted"
-    if counts["would_abort"]:
-        yield f"{plural(counts['would_abort'], 'hanging transaction')} would be aborted"
+    for status, done in _ENDS.items():
+        if counts[status]:
+            yield f"{plural(counts[status], 'hanging transaction')} {done}"
     rest = sum(count for status, count in counts.items() if status not in ENDED_OR_FORESEEN)
     if rest:
         yield f"{plural(rest, 'transaction')} that no coordinator has {agreeing('are', rest)} open"
@@ -162,8 +163,9 @@ def _next(result: Result, variables: Result) -> Iterator[Block]:
     if not variables or not (would_change or hanging):
         return
     yield Heading("Next")
-    if would_change or _plan(variables):
-        yield carry_out(_plan(variables), result["plan_digest"])
+    plan = plan_file(variables, "group_recovery")
+    if would_change or plan:
+        yield carry_out(plan, result["plan_digest"])
         yield Command(tuple(command(variables)))
     if hanging:
         yield Paragraph(
@@ -174,17 +176,11 @@ def _next(result: Result, variables: Result) -> Iterator[Block]:
         yield Command(tuple(command({**variables, _ABORT: True})))
 
 
-def _plan(variables: Result) -> str:
-    return variables.get("group_recovery_manual_output_file") or variables.get("group_recovery_plan_file") or ""
-
-
 def command(variables: Result) -> Iterator[str]:
     """Yield the words of the command that carries out what was planned."""
-    plan = _plan(variables)
+    plan = plan_file(variables, "group_recovery")
     given = {**variables, "group_recovery_plan_file": plan}
-    yield from ("ansible-playbook", "kafkaops.recovery.restore_groups")
-    yield from host_words(given, "group_recovery")
-    yield from connection_words(given)
+    yield from playbook_words("restore_groups", "group_recovery", given)
     yield from option_words(given, ["group_recovery_plan_file"] if plan else _OF_A_LOOK)
     yield from option_words(given, [_ABORT])
     yield from ("-e", "group_recovery_automated_recovery=true")

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import (
@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_s
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, find_returns
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE
 
-from .command_words import connection_words, host_words, option_words
+from .command_words import connection_words, option_words, playbook_words
 from .page import Block, Command, Entries, Entry, Heading
 from .words import Result
 
@@ -121,18 +121,14 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
     selection = _ALL if selected is None else set_variable(selected, given[selected])
     execution = [*option_words(given, _CARRIED_OUT_WITH)]
     policy = [*option_words(given, _PLANNED_WITH), *execution]
-    connection = [*connection_words(given)]
-    command = [
-        *_playbook("recover_offline_partitions"),
-        *host_words(given, "unclean_recovery"),
-        *connection,
-    ]
+    command = [*playbook_words("recover_offline_partitions", "unclean_recovery", given)]
     strategy = [*option_words(given, ("unclean_recovery_strategy",))]
     decided = (
         [*set_variable("unclean_recovery_plan_file", reviewed), *execution]
         if reviewed
         else [*selection, *strategy, *policy]
     )
+    replay = playbook_words("replay_salvaged_records", "salvage_replay", given)
     bolder = _BOLDER.get(given["unclean_recovery_strategy"])
     bold = [*selection, "-e", f"unclean_recovery_strategy={bolder}", *policy, *_ELECT, "--check"]
     looked_at = [*selection, *([] if given["unclean_recovery_strategy"] == _DEFAULT else strategy), *policy]
@@ -144,22 +140,11 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
         # The path of a plan that was given as data is unknown here.
         recover=[] if given.get("unclean_recovery_plan") else [*command, *decided, *_ELECT],
         bolder=[*command, *bold] if bolder and not has_plan else [],
-        salvage=salvage_command(connection),
-        redundancy=[]
-        if given.get(_THEN_RESTORE)
-        else [*_playbook("restore_redundancy"), *host_words(given, "redundancy"), *connection],
-        groups=[*_playbook("restore_groups"), *host_words(given, "group_recovery"), *connection],
-        replays=[_replay_command(given, connection, saved_in)] if saved_in else [],
+        salvage=salvage_command(connection_words(given)),
+        redundancy=[] if given.get(_THEN_RESTORE) else [*playbook_words("restore_redundancy", "redundancy", given)],
+        groups=[*playbook_words("restore_groups", "group_recovery", given)],
+        replays=[[*replay, *set_variable("salvage_replay_dir", saved_in)]] if saved_in else [],
     )
-
-
-def _replay_command(given: Result, connection: Iterable[str], saved_in: str) -> list[str]:
-    command = (*_playbook("replay_salvaged_records"), *host_words(given, "salvage_replay"), *connection)
-    return [*command, *set_variable("salvage_replay_dir", saved_in)]
-
-
-def _playbook(name: str) -> tuple[str, str]:
-    return "ansible-playbook", f"kafkaops.recovery.{name}"
 
 
 def _ids(given: object) -> list[int]:

@@ -12,29 +12,25 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import DONE_OR_FORESEEN
 
 from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
-from .command_words import carry_out, connection_words, host_words, option_words
+from .command_words import carry_out, option_words, plan_file, playbook_words
 from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, brokers, in_racks, racks_by_broker, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
 _MOST_ROWS = 30
 _UNKNOWN = ("unanswered", "hidden")
-_KEPT = (
-    "redundancy_lost_brokers",
-    "redundancy_all_under_replicated",
-    "redundancy_partitions",
-    "redundancy_partitions_file",
-    "redundancy_deprioritized_brokers",
-    "redundancy_space_margin_percent",
-    "redundancy_throttle_bytes_per_second",
-    "redundancy_max_concurrent",
-    "redundancy_stall_timeout_ms",
-)
 _OF_A_PLAN = (
     "redundancy_lost_brokers",
     "redundancy_all_under_replicated",
     "redundancy_partitions",
     "redundancy_partitions_file",
+)
+_OF_A_RUN = (
+    "redundancy_deprioritized_brokers",
+    "redundancy_space_margin_percent",
+    "redundancy_throttle_bytes_per_second",
+    "redundancy_max_concurrent",
+    "redundancy_stall_timeout_ms",
 )
 
 
@@ -117,21 +113,14 @@ def _next(result: Result, variables: Result) -> Iterator[Block]:
     if not variables or not result["summary"]["would_restore"]:
         return
     yield Heading("Next")
-    yield carry_out(_plan(variables), result["plan_digest"])
+    yield carry_out(plan_file(variables, "redundancy"), result["plan_digest"])
     yield Command(tuple(command(variables)))
-
-
-def _plan(variables: Result) -> str:
-    return variables.get("redundancy_manual_output_file") or variables.get("redundancy_plan_file") or ""
 
 
 def command(variables: Result) -> Iterator[str]:
     """Yield the words of the command that carries out what was planned."""
-    plan = _plan(variables)
+    plan = plan_file(variables, "redundancy")
     given = {**variables, "redundancy_plan_file": plan}
-    names = [each for each in _KEPT if not plan or each not in _OF_A_PLAN]
-    yield from ("ansible-playbook", "kafkaops.recovery.restore_redundancy")
-    yield from host_words(given, "redundancy")
-    yield from connection_words(given)
-    yield from option_words(given, [*names, "redundancy_plan_file"])
+    yield from playbook_words("restore_redundancy", "redundancy", given)
+    yield from option_words(given, [*(() if plan else _OF_A_PLAN), *_OF_A_RUN, "redundancy_plan_file"])
     yield from ("-e", "redundancy_automated_recovery=true")
