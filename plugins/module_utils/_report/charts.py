@@ -46,6 +46,8 @@ _ZIGZAG = "M-0.3,-1L0.3,-0.6L-0.3,-0.2L0.3,0.2L-0.3,0.6L0.3,1"
 """A path in a square from -1 to 1."""
 _GRAY = "#888888"
 _TEXT = "currentColor"
+_HATCHED = {"type": "bar", "fill": f"url(#{HATCH})", "stroke": _GRAY, "strokeDash": [4, 3]}
+"""The mark of what is unknown, or of no leader."""
 _CONFIG = {
     "background": None,
     "font": "system-ui, sans-serif",
@@ -136,13 +138,7 @@ def can_draw() -> bool:
 
 def draw_extents(extents: Extents, label: str) -> str:
     """Draw one bar per replica over offsets, colored by leader epoch: lost ones red, saved framed, unknown hatched."""
-    y = {
-        "field": "replica",
-        "type": "nominal",
-        "sort": list(extents.replicas),
-        "title": "broker",
-        "scale": {"domain": list(extents.replicas)},
-    }
+    y = _rows("replica", extents.replicas)
     last = max(extents.end, extents.first + 1)
     scale = {"domain": [extents.first, last], "nice": False, "zero": False}
     # No tick between two offsets: it would be labeled as one of them.
@@ -159,9 +155,7 @@ def draw_extents(extents: Extents, label: str) -> str:
         "legend": {} if 0 < len(names) <= len(_EPOCH_COLORS) else None,
     }
     layers: list[Spec] = [
-        _layer(
-            extents.unknown, {"type": "bar", "fill": f"url(#{HATCH})", "stroke": _GRAY, "strokeDash": [4, 3]}, place
-        ),
+        _layer(extents.unknown, _HATCHED, place),
         _layer(extents.held, {"type": "bar"}, {**place, "color": color}),
         _layer(
             extents.lost, {"type": "bar", "fill": _LOST, "fillOpacity": 0.55, "stroke": _LOST, "strokeWidth": 2}, place
@@ -238,13 +232,6 @@ def draw_isr(bars: Sequence[IsrBar], brokers: Sequence[str], label: str) -> str:
             "labelSeparation": 10,
         },
     }
-    y = {
-        "field": "broker",
-        "type": "nominal",
-        "title": "broker",
-        "sort": list(brokers),
-        "scale": {"domain": list(brokers)},
-    }
     states = ["leads", "in sync"]
     color = {
         "field": "state",
@@ -252,13 +239,12 @@ def draw_isr(bars: Sequence[IsrBar], brokers: Sequence[str], label: str) -> str:
         "title": None,
         "scale": {"domain": states, "range": list(_EPOCH_COLORS)},
     }
-    place = {"x": x, "x2": {"field": "end"}, "y": y}
+    place = {"x": x, "x2": {"field": "end"}, "y": _rows("broker", brokers)}
     values = [{"broker": each.broker, "start": each.start_ms, "end": each.end_ms, "state": each.state} for each in bars]
-    hatched = {"type": "bar", "fill": f"url(#{HATCH})", "stroke": _GRAY, "strokeDash": [4, 3]}
     layers: list[Spec] = [
         {
             "data": {"values": [each for each in values if each["state"] == NO_LEADER_HATCHED]},
-            "mark": hatched,
+            "mark": _HATCHED,
             "encoding": place,
         },
         {
@@ -268,6 +254,17 @@ def draw_isr(bars: Sequence[IsrBar], brokers: Sequence[str], label: str) -> str:
         },
     ]
     return _svg({"height": {"step": _ROW_HEIGHT}, "layer": layers}, f"Who was in sync: {label}")
+
+
+def _rows(field: str, names: Sequence[str]) -> Spec:
+    """Return the axis with one row for each broker or replica, in this order."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "title": "broker",
+        "sort": list(names),
+        "scale": {"domain": list(names)},
+    }
 
 
 def _layer(stretches: Sequence[Stretch], mark: Spec, encoding: Spec) -> Spec:

@@ -24,7 +24,7 @@ from .._salvage.manifest import MANIFEST
 from .blocks import Section
 from .exposure_section import build_exposure_sections
 from .groups_section import build_groups_section
-from .incident import Incident, merge_aftermath, merge_outcomes
+from .incident import merge_aftermath, merge_outcomes
 from .next_section import Situation, build_next_section
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, judge_recovery, read_outcomes
 from .redundancy_section import build_redundancy_section
@@ -58,7 +58,7 @@ class ClusterPart:
 def build_part(sources: Sequence[Source], approvals: Sequence[Approval], damaged: Sequence[Skipped]) -> ClusterPart:
     """Build the part of one cluster. The next steps name the ``damaged`` files, of which the cluster is unknown."""
     looks = sorted((each for each in sources if each.kind in (DocumentKind.PLAN, DocumentKind.RECOVERY)), key=time_of)
-    incident = _merge(looks)
+    incident = merge_outcomes(map(_outcomes_of, looks))
     reports = [each.content for each in looks if each.kind is DocumentKind.RECOVERY]
     brokers: Sequence[dict[str, Any]] = next((each["brokers"] for each in reversed(reports) if each["brokers"]), [])
     aftermath = merge_aftermath(each["aftermath"] for each in reports)
@@ -118,10 +118,6 @@ def build_part(sources: Sequence[Source], approvals: Sequence[Approval], damaged
 def _as_in_reports(broker: Mapping[str, Any]) -> dict[str, Any]:
     """Return a survey's broker, which has names in snake_case, with the names of reports."""
     return {**broker, "brokerId": broker["broker_id"]}
-
-
-def _merge(looks: Sequence[Source]) -> Incident:
-    return merge_outcomes(map(_outcomes_of, looks))
 
 
 def _outcomes_of(look: Source) -> Sequence[Outcome]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
@@ -27,28 +26,18 @@ _MARGIN = 0.1
 """The part of the picture before the first change."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastEvent:
-    """What happened to some partitions before any run, from the controllers' metadata log."""
-
-    at: str
-    what: str
-
-
 _Shape: TypeAlias = "tuple[tuple[int, ...], tuple[tuple[int | None, tuple[int, ...] | None], ...]]"
 
 
-def find_past_events(outcomes: Iterable[Outcome]) -> Iterator[PastEvent]:
-    """Yield when brokers began to lead alone, and when leaders were lost, once for each broker."""
-    histories = [*_histories(outcomes)]
+def find_past_events(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, str]]:
+    """Yield when brokers began to lead alone, and when leaders were lost, once for each broker: time and text."""
+    histories = [each.history for each in outcomes if each.history is not None]
     alone = grouped((each.last_leader_id, each.alone_since) for each in histories if each.alone_since)
     lost = grouped((each.last_leader_id, each.leader_lost_at) for each in histories if each.leader_lost_at)
     for leader, times in alone.items():
-        yield PastEvent(min(times), f"broker {leader} leads {plural(len(times), 'partition')} alone{_until(times)}")
+        yield min(times), f"broker {leader} leads {plural(len(times), 'partition')} alone{_until(times)}"
     for leader, times in lost.items():
-        yield PastEvent(
-            min(times), f"{plural(len(times), 'partition')} lost the last leader, broker {leader}{_until(times)}"
-        )
+        yield min(times), f"{plural(len(times), 'partition')} lost the last leader, broker {leader}{_until(times)}"
 
 
 def _until(times: Sequence[str]) -> str:
@@ -134,10 +123,6 @@ def _relevant_changes(history: OutageHistory, replicas: int) -> list[IsrChange]:
     full = [at for at, each in enumerate(changes) if each.isr is not None and len(each.isr) >= replicas]
     found = changes[full[-1] if full else 0 :]
     return found[-_MOST_BARS:]
-
-
-def _histories(outcomes: Iterable[Outcome]) -> Iterator[OutageHistory]:
-    return (each.history for each in outcomes if each.history is not None)
 
 
 def _ms(at: str) -> int:

@@ -35,17 +35,11 @@ class Page:
     sections: tuple[Section, ...]
 
 
+@garbage_collection_paused()
 def build_page(
     sources: Sequence[Source], title: str, approvals: Sequence[Approval] = (), skipped: Sequence[Skipped] = ()
 ) -> Page:
     """Build the page of all documents. The verdict is about what all plans and runs together made of each partition."""
-    with garbage_collection_paused():
-        return _build_page(sources, title, approvals, skipped)
-
-
-def _build_page(
-    sources: Sequence[Source], title: str, approvals: Sequence[Approval], skipped: Sequence[Skipped]
-) -> Page:
     by_cluster = _divide(sources)
     damaged = [each for each in skipped if each.is_damaged]
     parts: dict[str, ClusterPart] = {}

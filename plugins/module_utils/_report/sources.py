@@ -36,9 +36,9 @@ from .._stop_gate.gate import STOP_GATE_REPORT
 from .survey import SURVEY, keep_known_fields
 
 MAX_BYTES = 1024 * MIB
+"""The report of 100,000 partitions has 220 MB."""
 MAX_RAW_BYTES = MIB
 """Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
-"""The report of 100,000 partitions has 220 MB."""
 _APPROVAL_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 

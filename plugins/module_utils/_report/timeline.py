@@ -36,7 +36,7 @@ def build_timeline_sections(
     It begins before the first run, as far as the controllers' metadata log was read.
     """
     done = [*_find_events(sources), *(_Event(each.at, each.what, each.by) for each in approvals)]
-    past = [_Event(each.at, each.what, _METADATA_LOG) for each in find_past_events(outcomes)]
+    past = [_Event(at, what, _METADATA_LOG) for at, what in find_past_events(outcomes)]
     if not done:
         return
     events = sorted([*past, *done], key=lambda each: each.at)
