@@ -22,6 +22,7 @@ NO_LEADER = -1
 ALL_PARTITIONS = -1
 """In place of a number, where a person names a topic and no partition of it."""
 MIN_ISR = "min.insync.replicas"
+UNCLEAN = "unclean.leader.election.enable"
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 TIER_TOPIC = "__remote_log_metadata"

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from .._model.partition import MIN_ISR, grouped
+from .._model.partition import MIN_ISR, UNCLEAN, grouped
 from .._model.reasons import name_brokers, named
 from .check import Check, CheckName, warning
 
-UNCLEAN = "unclean.leader.election.enable"
 CHECK_NAMES = {UNCLEAN: CheckName.UNCLEAN_ELECTION, MIN_ISR: CheckName.MIN_INSYNC_REPLICAS}
 _EFFECTS = {
     UNCLEAN: "the active controller decides by its own value whether to elect without comparing logs",

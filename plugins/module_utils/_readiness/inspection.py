@@ -19,7 +19,7 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition
+from .._model.partition import MIN_ISR, UNCLEAN, Broker, PartitionState, TopicPartition
 from .._model.reasons import agreeing, plural
 from .._model.replaced_disk import brokers_to_save
 from .._model.run import KafkaOpsError
@@ -30,7 +30,7 @@ from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
 from .check import Check, CheckName, Losses, Readiness, build_readiness, failed, passed, unknown, warning
-from .controller_configs import UNCLEAN, judge_brokers, judge_controllers
+from .controller_configs import judge_brokers, judge_controllers
 from .other_parties import CONFIGS, check_other_parties
 from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_losses
 from .permissions import Access, check_permissions

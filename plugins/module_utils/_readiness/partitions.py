@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition, effective_min_isr, grouped
+from .._model.partition import MIN_ISR, UNCLEAN, Broker, PartitionState, TopicPartition, effective_min_isr, grouped
 from .._model.reasons import join_first, name_brokers, name_partitions, plural
 from .._model.silent_leaders import led_by_silent
 from .._model.stop_prediction import ClusterView, StopReasonKind, predict_stop
@@ -234,7 +234,7 @@ def _check_unclean(states: Sequence[PartitionState], settings: TopicSettings) ->
     topics = {each.topic: len(each.replicas) for each in states}
     unread = [topic for topic in sorted(topics) if topic not in settings.unclean]
     if unread:
-        return _unreadable_settings(name, "unclean.leader.election.enable", unread)
+        return _unreadable_settings(name, UNCLEAN, unread)
     enabled = [topic for topic in sorted(topics) if settings.unclean[topic] and topics[topic] > 1]
     if enabled:
         return warning(

@@ -18,7 +18,7 @@ from .._history.host_boots import HOST_BOOTS
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState, TopicPartition
+from .._model.partition import UNCLEAN, Broker, BrokerState, TopicPartition
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
@@ -54,31 +54,21 @@ class PolicyError(KafkaOpsError):
 class PolicyOptions:
     """The options of the policy."""
 
-    strategy: Strategy | None
-    """None to derive it from unclean.leader.election.enable of each topic."""
-    max_lost_records: int | None
+    policy: Policy
+    """That of each topic."""
+    from_config: bool
+    """Whether its strategy is derived from unclean.leader.election.enable of the topic instead."""
     acknowledges_unclean_leader_election: bool
     """True if the operator accepts that the controller may elect by itself during the run, without comparing logs."""
-    allow_empty_leader: bool = False
-    """True if the operator accepts elections of empty logs although records may exist elsewhere."""
-    proof_rule: ProofRule = ProofRule.IGNORE
-    """Whether ``balanced`` elects where the metadata log proves that no record acknowledged with acks=all is lost."""
-    max_estimated_loss: int | None = None
-
-    def policy(self, strategy: Strategy) -> Policy:
-        """Return the policy of a topic whose strategy this is."""
-        return Policy(
-            strategy, self.max_lost_records, self.allow_empty_leader, self.proof_rule, self.max_estimated_loss
-        )
 
     def same_for_all(self, topics: Iterable[str]) -> dict[str, Policy]:
         """Return the same policy for all topics, without reading configs.
 
         Raises PolicyError if the strategy depends on configs.
         """
-        if self.strategy is None:
+        if self.from_config:
             raise PolicyError("from_config reads the cluster's configs, and evidence holds none: name a strategy")
-        return dict.fromkeys(topics, self.policy(self.strategy))
+        return dict.fromkeys(topics, self.policy)
 
 
 def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
@@ -86,18 +76,18 @@ def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
 
     Raises PolicyError.
     """
-    limit, strategy = params["max_lost_records"], params["recovery_strategy"]
+    from_config = params["recovery_strategy"] == _FROM_CONFIG
     for name in ("max_lost_records", "max_estimated_loss"):
         if params[name] is not None and params[name] < 0:
             raise PolicyError(f"{name} must be 0 or greater, got {params[name]}")
-    options = PolicyOptions(
-        None if strategy == _FROM_CONFIG else Strategy(strategy),
-        limit,
-        params["acknowledge_unclean_leader_election"],
+    policy = Policy(
+        Strategy.BALANCED if from_config else Strategy(params["recovery_strategy"]),
+        params["max_lost_records"],
         params["allow_empty_leader"],
-        proof_rule=ProofRule(params["proof"]),
-        max_estimated_loss=params["max_estimated_loss"],
+        ProofRule(params["proof"]),
+        params["max_estimated_loss"],
     )
+    options = PolicyOptions(policy, from_config, params["acknowledge_unclean_leader_election"])
     if params.get("evidence") is not None:
         options.same_for_all(())
         if params["allow_dropping_unregistered"]:
@@ -108,7 +98,6 @@ def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
     return options
 
 
-CONFIG = "unclean.leader.election.enable"
 REMOTE_STORAGE = "remote.storage.enable"
 _TRUE = "true"
 _MOST_NAMED = 10
@@ -131,8 +120,9 @@ class _Config:
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy for the config. If brokers differ, the strategy that loses less."""
-        return Strategy.from_config(self.own, False not in self.brokers)
+        """The strategy for the config (KIP-966). If brokers differ, the strategy that loses less."""
+        is_enabled = False not in self.brokers if self.own is None else self.own
+        return Strategy.AGGRESSIVE if is_enabled else Strategy.BALANCED
 
 
 def read_policies(
@@ -144,7 +134,7 @@ def read_policies(
     elections by itself and the operator has not acknowledged it. Raises NoBrokerAnswersError or RequestRefusedError.
     """
     wanted = sorted(set(topics))
-    if options.strategy is not None and options.acknowledges_unclean_leader_election:
+    if not options.from_config and options.acknowledges_unclean_leader_election:
         return options.same_for_all(wanted)
     found = _read_configs(kafka, wanted, brokers)
     refusals = [*_explain_hidden(wanted, found)]
@@ -152,7 +142,9 @@ def read_policies(
         refusals += _explain_enabled(found)
     if refusals:
         raise PolicyError("\n".join(refusals))
-    return {topic: options.policy(options.strategy or config.strategy) for topic, config in found.items()}
+    if not options.from_config:
+        return options.same_for_all(found)
+    return {topic: replace(options.policy, strategy=config.strategy) for topic, config in found.items()}
 
 
 def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:
@@ -186,7 +178,7 @@ def refuse_unclean_by_controller(
     if not unknown:
         return ()
     return (
-        f"whether the controllers' own properties set {CONFIG} to true for {join_first(unknown, _MOST_NAMED)} is "
+        f"whether the controllers' own properties set {UNCLEAN} to true for {join_first(unknown, _MOST_NAMED)} is "
         f"unknown: {found[unknown[0]].unknown}. If they do, the controller may elect any live replica by itself",
     )
 
@@ -197,16 +189,16 @@ def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) ->
     A broker that does not answer is ignored. The controller uses its own config, which no broker reports: so the
     controllers are asked too, if their listeners are known.
     """
-    found = kafka.topic_configs(topics, CONFIG)
+    found = kafka.topic_configs(topics, UNCLEAN)
     if all(each.is_own for each in found.values()):
         return {topic: _Config(each.value == _TRUE, frozenset()) for topic, each in found.items()}
     said = set()
     for broker in brokers:
         if broker.state is BrokerState.ONLINE and broker.host is not None and broker.port is not None:
             with suppress(BrokerCallError, RequestRefusedError):
-                entry = kafka.broker_config(Address(broker.host, broker.port), broker.broker_id, CONFIG)
+                entry = kafka.broker_config(Address(broker.host, broker.port), broker.broker_id, UNCLEAN)
                 said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
-    controllers = kafka.controller_configs(CONFIG)
+    controllers = kafka.controller_configs(UNCLEAN)
     said |= {value == _TRUE for value in controllers.values.values() if value is not None}
     return {
         topic: _Config(each.value == _TRUE, frozenset())
@@ -221,7 +213,7 @@ def _explain_hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str
     if not hidden:
         return []
     return [
-        f"{CONFIG} of {join_first(hidden, _MOST_NAMED)} cannot be read, so that it is not known whether the "
+        f"{UNCLEAN} of {join_first(hidden, _MOST_NAMED)} cannot be read, so that it is not known whether the "
         "controller elects by itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set "
         "acknowledge_unclean_leader_election"
     ]
@@ -232,7 +224,7 @@ def _explain_enabled(found: Mapping[str, _Config]) -> list[str]:
     if not enabled:
         return []
     return [
-        f"{CONFIG} is true for {join_first(enabled, _MOST_NAMED)}: the controller may elect any live replica by "
+        f"{UNCLEAN} is true for {join_first(enabled, _MOST_NAMED)}: the controller may elect any live replica by "
         "itself, at any time, without comparing logs, during this run. Set it to false first, on the topic, or on all "
         "brokers and controllers, or set acknowledge_unclean_leader_election"
     ]

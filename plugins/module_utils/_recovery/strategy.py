@@ -26,15 +26,6 @@ class Strategy(StrEnum):
     AGGRESSIVE = "aggressive"
     """Recovers with the replicas that answer."""
 
-    @classmethod
-    def from_config(cls, topic: bool | None, broker: bool | None) -> Strategy:
-        """Return the strategy for unclean.leader.election.enable (KIP-966): the topic's value, or else the broker's.
-
-        None means "not set". If neither is set, Kafka's default applies, which is false.
-        """
-        enabled = broker if topic is None else topic
-        return cls.AGGRESSIVE if enabled else cls.BALANCED
-
 
 class ProofRule(StrEnum):
     """Which proofs are sufficient where ``balanced`` waits for replicas that hold all committed records."""

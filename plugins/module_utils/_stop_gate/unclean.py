@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.port import Kafka
-from .._model.partition import PartitionState
+from .._model.partition import UNCLEAN, PartitionState
 from .._model.reasons import name_partitions
-
-_UNCLEAN = "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class UncleanConfigs:
         if not self.unknown or not doubtful:
             return []
         return [
-            f"whether the controllers' own properties set {_UNCLEAN} to true is unknown: {self.unknown}. If they do, "
+            f"whether the controllers' own properties set {UNCLEAN} to true is unknown: {self.unknown}. If they do, "
             f"these would get a leader that is not in sync, where one is up: {name_partitions(doubtful)}"
         ]
 
@@ -44,12 +42,12 @@ def read_unclean(kafka: Kafka, topics: Sequence[str]) -> UncleanConfigs:
     For a topic without its own value, the active controller decides by its own properties, which no broker returns. If
     the controllers can be asked and differ, any of them may be the active one.
     """
-    found = kafka.topic_configs(topics, _UNCLEAN)
+    found = kafka.topic_configs(topics, UNCLEAN)
     values = {topic: each.value == "true" for topic, each in found.items() if each.value is not None}
     inherited = frozenset(topic for topic, each in found.items() if not each.is_own)
     if not inherited:
         return UncleanConfigs(values, inherited)
-    asked = kafka.controller_configs(_UNCLEAN)
+    asked = kafka.controller_configs(UNCLEAN)
     own = {*asked.values.values()} - {None}
     if own:
         values |= dict.fromkeys(inherited, "true" in own)

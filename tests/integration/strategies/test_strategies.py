@@ -78,14 +78,15 @@ def test_unclean_elections_by_the_controller_must_be_acknowledged(cluster: Clust
     cluster.client.create_topic("safe", replicas, {"unclean.leader.election.enable": "false"})
     cluster.client.create_topic("unset", replicas)
     topics = ("racing", "safe", "unset")
-    for strategy in (None, Strategy.BALANCED):
+    limited = Policy(Strategy.BALANCED, 7)
+    for from_config in (True, False):
         with pytest.raises(PolicyError, match=r"enable is true for racing: .* acknowledge"):
-            on_call.policies(topics, PolicyOptions(strategy, None, acknowledges_unclean_leader_election=False))
-    acknowledged = PolicyOptions(None, 7, acknowledges_unclean_leader_election=True)
+            on_call.policies(topics, PolicyOptions(limited, from_config, acknowledges_unclean_leader_election=False))
+    acknowledged = PolicyOptions(limited, from_config=True, acknowledges_unclean_leader_election=True)
     assert on_call.policies(topics, acknowledged) == {
         "racing": Policy(Strategy.AGGRESSIVE, 7),
-        "safe": Policy(Strategy.BALANCED, 7),
-        "unset": Policy(Strategy.BALANCED, 7),
+        "safe": limited,
+        "unset": limited,
     }
 
 

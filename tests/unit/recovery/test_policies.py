@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
@@ -32,8 +34,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey
 from unit.fakes.cluster import FakeCluster
 
-_FROM_CONFIG = PolicyOptions(None, None, acknowledges_unclean_leader_election=False)
-_ACKNOWLEDGED = PolicyOptions(None, None, acknowledges_unclean_leader_election=True)
+_FROM_CONFIG = PolicyOptions(Policy(Strategy.BALANCED), from_config=True, acknowledges_unclean_leader_election=False)
+_ACKNOWLEDGED = replace(_FROM_CONFIG, acknowledges_unclean_leader_election=True)
 
 
 def _brokers(*states: BrokerState) -> list[Broker]:

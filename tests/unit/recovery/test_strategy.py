@@ -105,20 +105,6 @@ def test_a_wait_names_the_brokers_and_the_reason() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("topic", "broker", "strategy"),
-    [
-        (None, None, BALANCED),
-        (None, False, BALANCED),
-        (None, True, AGGRESSIVE),
-        (False, True, BALANCED),
-        (True, False, AGGRESSIVE),
-    ],
-)
-def test_from_config(topic: bool | None, broker: bool | None, strategy: Strategy) -> None:
-    assert Strategy.from_config(topic, broker) is strategy
-
-
 broker_ids = st.integers(min_value=0, max_value=4)
 members = st.lists(broker_ids, unique=True, max_size=3)
 brokers = st.frozensets(broker_ids)
