@@ -84,9 +84,7 @@ def _entries(checks: Iterable[Result]) -> Iterator[Entry]:
 
 
 def _fine(checks: Sequence[Result]) -> Iterator[Entry]:
-    names = dict.fromkeys(each["name"] for each in checks)
-    for name in names:
-        some = [each for each in checks if each["name"] == name]
+    for name, some in grouped((each["name"], each) for each in checks).items():
         first = _about([some[0]["subject"]])
         text = f"{first}{': ' if first else ''}{some[0]['found']}"
         yield Entry(words(name), (text + (f"; {len(some) - 1} more are fine" if len(some) > 1 else ""),))

@@ -54,11 +54,12 @@ _CONFIGS = Need(
     is_required=False,
 )
 _SEE_TOPICS = Need(Resource.TOPICS, ("DESCRIBE",), "to see partitions: topics without it are hidden")
-_JOURNAL = Need(
-    Resource.JOURNAL,
-    RUN_TOPIC_RIGHTS,
-    "to keep lock and journal in the cluster",
+_TOPIC_CONFIGS = Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics")
+_IDENTIFY = Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to make sure which broker answers at an address")
+_TRANSACTIONS = Need(
+    Resource.TRANSACTIONS, ("DESCRIBE",), "to tell open transactions that end from those that hang", is_required=False
 )
+_JOURNAL = Need(Resource.JOURNAL, RUN_TOPIC_RIGHTS, "to keep lock and journal in the cluster")
 _NAME_TICKETS = Need(
     Resource.TICKETS, ("DESCRIBE", "READ"), "to name brokers that somebody is stopping", is_required=False
 )
@@ -95,10 +96,10 @@ def _leadership_needs(memory: Need, of_configs: str) -> tuple[Need, ...]:
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "check_readiness": (
         _LOOK,
-        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to make sure which broker answers at an address"),
+        _IDENTIFY,
         _UNCLEAN_ELECTIONS,
         _SEE_TOPICS,
-        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        _TOPIC_CONFIGS,
         _READ_BEGINNINGS,
         _READ_COMMITS,
     ),
@@ -107,7 +108,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _CONFIGS,
         _UNCLEAN_ELECTIONS,
         _SEE_TOPICS,
-        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        _TOPIC_CONFIGS,
         _READ_BEGINNINGS,
         _READ_COMMITS,
         Need(Resource.TICKETS, ("READ",), "to see which brokers somebody else is stopping"),
@@ -121,14 +122,9 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     ),
     "record_cluster": (
         _LOOK,
-        Need(
-            Resource.CLUSTER,
-            ("DESCRIBE_CONFIGS",),
-            "to make sure which broker answers at an address",
-            is_required=False,
-        ),
+        replace(_IDENTIFY, is_required=False),
         _SEE_TOPICS,
-        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics", is_required=False),
+        replace(_TOPIC_CONFIGS, is_required=False),
     ),
     "restore_redundancy": (
         _LOOK,
@@ -157,12 +153,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.CLUSTER, ("ALTER",), "to abort hanging transactions", is_required=False),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to read transaction.max.timeout.ms", is_required=False),
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read delete.retention.ms", is_required=False),
-        Need(
-            Resource.TRANSACTIONS,
-            ("DESCRIBE",),
-            "to tell open transactions that end from those that hang",
-            is_required=False,
-        ),
+        _TRANSACTIONS,
         _NAME_TICKETS,
         _JOURNAL,
     ),
@@ -201,12 +192,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             "to name groups whose committed offsets lie beyond the new log end",
             is_required=False,
         ),
-        Need(
-            Resource.TRANSACTIONS,
-            ("DESCRIBE",),
-            "to tell open transactions that end from those that hang",
-            is_required=False,
-        ),
+        _TRANSACTIONS,
     ),
     "drain_leadership": _leadership_needs(
         Need(
@@ -243,7 +229,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.CLUSTER, ("CREATE",), "to create side topics and the topic that keeps what was given back"),
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read what was given back, and newer keys of compacted topics"),
-        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        _TOPIC_CONFIGS,
         Need(Resource.TOPICS, ("WRITE",), "to give records back"),
         Need(Resource.SALVAGE_TRANSACTION, ("DESCRIBE", "WRITE"), "to give each record back exactly once"),
         _NAME_TICKETS,

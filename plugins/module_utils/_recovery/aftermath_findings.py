@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .._model.partition import TopicPartition
-from .._model.reasons import join_first
+from .._model.reasons import join_first, plural
 from .outcome import AftermathFinding, AftermathKind
 
 _MOST_NAMED = 3
@@ -35,8 +35,7 @@ def unknown_finding(what: str, why: object) -> AftermathFinding:
 
 def count_and_name(names: Sequence[object], what: str) -> str:
     """Return the number of names and the first of them as text. ``what`` is the noun in the singular."""
-    plural = "" if len(names) == 1 else "s"
-    return f"{len(names)} {what}{plural} ({join_first(names, _MOST_NAMED)})"
+    return f"{plural(len(names), what)} ({join_first(names, _MOST_NAMED)})"
 
 
 def sort_by_urgency(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:

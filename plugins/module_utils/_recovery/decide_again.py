@@ -49,25 +49,16 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
         return compared, _refuse_empty_leader(compared, state)
     if election.strategy is None:
         return election, ""
-    if unanswered := [
-        each for each in _find_came_online(election, state) if not _has_answered(observation.logs.get(each))
-    ]:
-        return election, (
-            say(
-                "{brokers} came online since the plan was made, and did not answer what it holds: make a new plan",
-                brokers=unanswered,
-            )
-        )
+    answered = {each.broker_id for each in observation.logs.values() if each.answered}
+    if unanswered := [each for each in _find_came_online(election, state) if each not in answered]:
+        form = "{brokers} came online since the plan was made, and did not answer what it holds: make a new plan"
+        return election, say(form, brokers=unanswered)
     returned = _find_returned(election, observation)
     if not returned:
         return election, _refuse_reused_epochs(election, observation)
     if observation.reused_epochs or any(each.reused_epochs for each in election.candidates):
-        return election, (
-            say(
-                "{brokers} answered since the plan was made, and some leader epochs had two leaders: make a new plan",
-                brokers=[each.broker_id for each in returned],
-            )
-        )
+        form = "{brokers} answered since the plan was made, and some leader epochs had two leaders: make a new plan"
+        return election, say(form, brokers=[each.broker_id for each in returned])
     known = {each.broker_id for each in returned}
     candidates = rank_answers(election, observation)
     silent = tuple(each for each in election.silent if each.broker_id not in known)
@@ -170,19 +161,13 @@ def _find_came_online(election: PlannedElection, state: PartitionState) -> list[
     return [each for each in election.offline_replicas if each in silent and each in acceptable]
 
 
-def _has_answered(log: ReplicaLog | None) -> bool:
-    return log is not None and log.answered
-
-
 def _unranked_candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
     """Return a replica that answered as a candidate with a provisional rank and no explanation."""
-    is_fenced = log.broker_id not in acceptable_replicas(state)
     conditions = (
         (Flag.FUTURE_REPLICA, log.is_future),
-        (Flag.FENCED, is_fenced),
+        (Flag.FENCED, log.broker_id not in acceptable_replicas(state)),
         (Flag.LOCAL_ONLY, is_tiered),
     )
-    flags = [flag for flag, holds in conditions if holds]
     return Candidate(
         broker_id=log.broker_id,
         rank=1,
@@ -191,7 +176,7 @@ def _unranked_candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bo
         log_end_offset=log.log_end_offset or 0,
         lineage=log.lineage,
         size_bytes=log.size_bytes,
-        flags=tuple(flags),
+        flags=tuple(flag for flag, holds in conditions if holds),
         explanation="",
         local_log_start_offset=log.local_log_start_offset,
         last_tiered_offset=log.last_tiered_offset,

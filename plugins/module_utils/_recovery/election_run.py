@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -209,6 +209,13 @@ def _end_without_election(
     return outcomes
 
 
+def _end(
+    elections: Iterable[PlannedElection], status: Status, explain: Callable[[PlannedElection], str]
+) -> dict[TopicPartition, Outcome]:
+    """Return the outcomes of elections that are not requested."""
+    return {each.topic_partition: outcome_of_election(each, status, explain(each)) for each in elections}
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     writer: Writer
@@ -234,25 +241,15 @@ class _Run:
         if self.journal is not None:
             # Partitions of which an earlier run dropped a replica that is not in sync again.
             unrestored |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
-        outcomes = {
-            each.topic_partition: outcome_of_election(
-                each, Status.REFUSED, "an earlier run's replica order is not put back yet"
-            )
-            for each in elections
-            if each.topic_partition in unrestored
-        }
+        stuck = [each for each in elections if each.topic_partition in unrestored]
+        outcomes = _end(stuck, Status.REFUSED, lambda _each: "an earlier run's replica order is not put back yet")
         halt, passed_over = "", set[int]()
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
         unsaved: list[PlannedElection] = []
         electable = [each for each in elections if each.topic_partition not in unrestored]
         for whole_batch, saved in self._iterate_batches(electable, unsaved, outcomes):
-            outcomes |= {
-                each.topic_partition: outcome_of_election(
-                    each, Status.FAILED, explain_passed_over(each.designated_leader)
-                )
-                for each in whole_batch
-                if each.designated_leader in passed_over
-            }
+            late = [each for each in whole_batch if each.designated_leader in passed_over]
+            outcomes |= _end(late, Status.FAILED, lambda each: explain_passed_over(each.designated_leader))
             batch = [each for each in whole_batch if each.designated_leader not in passed_over]
             halt = halt or self.limits.why_ended()
             if batch and not halt:
@@ -300,16 +297,10 @@ class _Run:
             self.silences.forget_all()  # a loser may have come back meanwhile
             for each in tails:
                 saved[each.partition] = union([saved.get(each.partition, ()), each.lost])
-        outcomes |= {
-            each.topic_partition: outcome_of_election(each, Status.REFUSED, refused[each.topic_partition])
-            for each in waiting
-            if each.topic_partition in refused
-        }
+        left = [each for each in waiting if each.topic_partition in refused]
+        outcomes |= _end(left, Status.REFUSED, lambda each: refused[each.topic_partition])
         yield from ((each, saved) for each in self._divide([e for e in waiting if e.topic_partition not in refused]))
-        outcomes |= {
-            each.topic_partition: outcome_of_election(each, Status.REFUSED, _explain_unsaved(each, saved))
-            for each in unsaved
-        }
+        outcomes |= _end(unsaved, Status.REFUSED, lambda each: _explain_unsaved(each, saved))
 
     def _divide(self, elections: Sequence[PlannedElection]) -> Iterator[Sequence[PlannedElection]]:
         """Yield the elections in batches of one type, because a request has only one."""

@@ -34,7 +34,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from .rows import REPLICA_LOG_SCHEMA
+    from .rows import REPLICA_KEY, REPLICA_LOG_SCHEMA
 
     _GATHERED_AT = pa.field("gathered_at", pa.timestamp("us", "UTC"))
     _PARTITION_SCHEMA = pa.schema(
@@ -190,15 +190,12 @@ def _read(file: Path, schema: pa.Schema) -> pa.Table:
     return table
 
 
-_KEY = ("topic", "partition", "broker_id")
-
-
 def _refuse_contradictions(logs: pa.Table, file: Path) -> None:
     """Raise EvidenceError for rows that no gather writes. Both engines rely on this."""
-    for name in (*_KEY, "place", "is_fenced", "lineage"):
+    for name in (*REPLICA_KEY, "place", "is_fenced", "lineage"):
         if logs[name].null_count:
             raise EvidenceError(f"{file} has rows without {name}: it was changed")
-    if logs.group_by([*_KEY]).aggregate([]).num_rows < logs.num_rows:
+    if logs.group_by([*REPLICA_KEY]).aggregate([]).num_rows < logs.num_rows:
         raise EvidenceError(f"{file} has a replica twice: it was changed")
     lineages = logs["lineage"].combine_chunks()
     of_row, entries = pc.list_parent_indices(lineages), pc.list_flatten(lineages)

@@ -161,7 +161,8 @@ def describe_past(loss: ExpectedLoss) -> Iterator[str]:
         why = f": {loss.proof}" if loss.at_most != 0 and loss.proof else ""
         yield f"no record that was acknowledged with acks=all is lost{why}"
     if loss.estimate is not None and loss.at_most is None:
-        yield f"estimated: {describe_estimate(loss.estimate)}"
+        estimate = loss.estimate
+        yield f"estimated: about {plural(estimate.records, 'record')}, {estimate.low} to {estimate.high}"
 
 
 def explain_estimate_refusal(limit: int, loss: ExpectedLoss) -> str | None:
@@ -183,10 +184,6 @@ def explain_estimate_refusal(limit: int, loss: ExpectedLoss) -> str | None:
         return None
     form = "electing {broker} loses records, estimated at up to {records}, and the limit of the estimate is {limit}"
     return say(form, broker=loss.broker_id, records=most, limit=limit)
-
-
-def describe_estimate(estimate: Estimate) -> str:
-    return f"about {plural(estimate.records, 'record')}, {estimate.low} to {estimate.high}"
 
 
 _MOST_RANGES = 3
@@ -225,7 +222,7 @@ def _describe_known_loss(forecast: Forecast) -> str:
     compared = [each.broker_id for each in forecast.against if each.is_exact]
     if compared:
         holders = "replicas {} hold" if len(compared) > 1 else "replica {} holds"
-        return f"loses nothing that {holders.format(_list_ids(compared))}"
+        return f"loses nothing that {holders.format(', '.join(map(str, compared)))}"
     if any(each.undetermined for each in forecast.against):
         return "loses nothing for certain"
     return "cannot be compared with another replica"
@@ -273,7 +270,3 @@ def _join_ranges(stretches: Stretches) -> Iterator[tuple[int, int]]:
         first, last = each.start_offset, each.end_offset - 1
     if first is not None:
         yield first, last
-
-
-def _list_ids(broker_ids: Iterable[int]) -> str:
-    return ", ".join(map(str, broker_ids))

@@ -288,11 +288,6 @@ def prepare_report(
     engine: EngineUse | None = None,
 ) -> Callable[[str, str], dict[str, Any]]:
     """Return a function that makes the report of a run from its start and end times."""
-
-    def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        report = Report(
-            cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath), engine
-        )
-        return report_document(report)
-
-    return document_at
+    return lambda started_at, finished_at: report_document(
+        Report(cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath), engine)
+    )

@@ -74,17 +74,9 @@ def read_wait_limits(params: Mapping[str, Any], *, waits: bool) -> WaitLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
-    """A broker that a run waited for, or would wait for."""
+class Awaited(AwaitedBroker):
+    """A broker that a run waited for, or would wait for, with its last known state."""
 
-    broker_id: int
-    state: BrokerState
-    """Its last known state."""
-    cause: str
-    partitions: int
-    """Partitions for which its answer may decide which replica is elected."""
-    holds_back: int
-    """Partitions that the strategy does not recover without it."""
     limit_ms: int
     """How long a run waits for it."""
     waited_ms: int | None
