@@ -82,7 +82,7 @@ def _find_of_coordinator(  # noqa: PLR0917
                     f"{OFFSETS_TOPIC}: their consumers then read records again"
                 ),
             )
-    yield from _find_commits(kafka, broker.broker_id, broker.address, groups, ends, starts)
+    yield from _find_commits(kafka, broker, groups, ends, starts)
     share_groups = kafka.coordinated_share_groups(broker.address)
     if share_groups:
         if rolled_back.get(SHARE_STATE_TOPIC):
@@ -98,10 +98,9 @@ def _find_of_coordinator(  # noqa: PLR0917
         )
 
 
-def _find_commits(  # noqa: PLR0917
+def _find_commits(
     kafka: Kafka,
-    broker_id: int,
-    coordinator: Address,
+    broker: Registration,
     groups: Sequence[str],
     ends: Mapping[TopicPartition, int],
     starts: Mapping[TopicPartition, int],
@@ -109,7 +108,7 @@ def _find_commits(  # noqa: PLR0917
     if not ends:
         return
     unanswered: dict[str, list[str]] = {}
-    for group, committed in kafka.read_commits(coordinator, groups, ends).items():
+    for group, committed in kafka.read_commits(broker.address, groups, ends).items():
         if committed.error:
             unanswered.setdefault(committed.error, []).append(group)
         for partition, offset in committed.offsets.items():
@@ -127,9 +126,8 @@ def _find_commits(  # noqa: PLR0917
                 )
                 yield partition_finding(AftermathKind.COMMITTED_BEFORE_START, text, partition)
     for error, some in unanswered.items():
-        yield unknown_finding(
-            f"committed offsets of {count_and_name(some, 'group')} that broker {broker_id} coordinates", error
-        )
+        what = f"committed offsets of {count_and_name(some, 'group')} that broker {broker.broker_id} coordinates"
+        yield unknown_finding(what, error)
 
 
 def find_commits_to_lost(

@@ -136,7 +136,7 @@ class BatchOutcomes:
             elif state.is_offline:
                 continue
             elif self._is_planned_leader(partition, state):
-                self.end(partition, Status.RECOVERED, self.planned_reason(partition), state)
+                self.end(partition, Status.RECOVERED, self.elections[partition].explained, state)
             elif self._has_returned(partition, state.leader_id):
                 # No reason to stop: all other partitions of a broker that returns are elected like this.
                 self.end(
@@ -264,10 +264,6 @@ class BatchOutcomes:
     def designated_leader(self, partition: TopicPartition) -> int:
         """Return the designated leader."""
         return self.elections[partition].designated_leader
-
-    def planned_reason(self, partition: TopicPartition) -> Reason:
-        """Return why the plan elects this leader, by what is known now."""
-        return self.elections[partition].explained
 
     @property
     def election_type(self) -> ElectionType:

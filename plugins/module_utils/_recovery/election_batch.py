@@ -108,7 +108,7 @@ class ElectionBatch(BatchOutcomes):
             if self.needs_reorder(partition):
                 order = [each for each in self.order(partition) if each not in dropped]
                 how = say("the replicas are first put in the order {order}, and back afterwards", order=order)
-            self.end(partition, Status.WOULD_RECOVER, because(self.planned_reason(partition), how))
+            self.end(partition, Status.WOULD_RECOVER, because(self.elections[partition].explained, how))
 
     def carry_out(self, writer: Writer, journal: Journal, progress: Progress, limits: Limits) -> None:
         """Request the elections, then restore every changed order, even after an error.

@@ -56,13 +56,6 @@ class PlanForm(StrEnum):
     DIGEST = "digest"
 
 
-def plan_form(params: Mapping[str, Any]) -> PlanForm:
-    """Read in which form the plan is returned."""
-    if params["return_plan"] is not None:
-        return PlanForm(params["return_plan"])
-    return PlanForm.DOCUMENT if params["plan_file"] is None else PlanForm.DIGEST
-
-
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A plan, and the brokers as they were found; none where no broker was contacted."""
@@ -160,8 +153,9 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     from .plan_file import plan_document, write_plan
 
     path = params["plan_file"]
+    default = PlanForm.DOCUMENT if path is None else PlanForm.DIGEST
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
-    returned, found = _returned(document, plan_form(params)), str(document["digest"])
+    returned, found = _returned(document, params["return_plan"] or default), str(document["digest"])
     del document  # it may take a gigabyte, and the report takes as much
     cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
     document_at = prepare_report(
@@ -317,17 +311,13 @@ def _of_transactions(
     ]
 
 
-def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:
+def _returned(document: dict[str, Any], form: str) -> dict[str, Any]:
     """Return the plan as a module returns it, under the name of that form, or why it does not."""
     from .plan_file import pack
 
-    match form:
-        case PlanForm.DOCUMENT:
-            return {"plan": document}
-        case PlanForm.DIGEST:
-            return {}
-        case PlanForm.PUBLISHED:
-            try:
-                return {"published_plan": pack(document)}
-            except DocumentError as error:
-                return {"publish_fault": str(error)}
+    if form != PlanForm.PUBLISHED:
+        return {"plan": document} if form == PlanForm.DOCUMENT else {}
+    try:
+        return {"published_plan": pack(document)}
+    except DocumentError as error:
+        return {"publish_fault": str(error)}

@@ -137,11 +137,7 @@ def read_policies(
     if not options.from_config and options.acknowledges_unclean_leader_election:
         return options.same_for_all(wanted)
     found = _read_configs(kafka, wanted, brokers)
-    refusals = [*_explain_hidden(wanted, found)]
-    if not options.acknowledges_unclean_leader_election:
-        refusals += _explain_enabled(found)
-    if refusals:
-        raise PolicyError("\n".join(refusals))
+    _refuse(wanted, found, accepts_enabled=options.acknowledges_unclean_leader_election)
     if not options.from_config:
         return options.same_for_all(found)
     return {topic: replace(options.policy, strategy=config.strategy) for topic, config in found.items()}
@@ -171,9 +167,7 @@ def refuse_unclean_by_controller(
     states = kafka.read_partition_states(partitions).states
     wanted = sorted({each.topic for each, state in states.items() if state.is_offline})
     found = _read_configs(kafka, wanted, brokers)
-    refusals = [*_explain_hidden(wanted, found), *_explain_enabled(found)]
-    if refusals:
-        raise PolicyError("\n".join(refusals))
+    _refuse(wanted, found)
     unknown = [topic for topic, config in found.items() if config.unknown]
     if not unknown:
         return ()
@@ -208,23 +202,21 @@ def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) ->
     }
 
 
-def _explain_hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str]:
-    hidden = [topic for topic in wanted if topic not in found]
-    if not hidden:
-        return []
-    return [
-        f"{UNCLEAN} of {join_first(hidden, _MOST_NAMED)} cannot be read, so that it is not known whether the "
-        "controller elects by itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set "
-        "acknowledge_unclean_leader_election"
-    ]
-
-
-def _explain_enabled(found: Mapping[str, _Config]) -> list[str]:
+def _refuse(wanted: list[str], found: Mapping[str, _Config], *, accepts_enabled: bool = False) -> None:
+    """Raise PolicyError if a config is hidden, or if a controller may elect by itself and that is not accepted."""
+    refusals = []
+    if hidden := [topic for topic in wanted if topic not in found]:
+        refusals.append(
+            f"{UNCLEAN} of {join_first(hidden, _MOST_NAMED)} cannot be read, so that it is not known whether the "
+            "controller elects by itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set "
+            "acknowledge_unclean_leader_election"
+        )
     enabled = [topic for topic, config in found.items() if config.is_enabled_anywhere]
-    if not enabled:
-        return []
-    return [
-        f"{UNCLEAN} is true for {join_first(enabled, _MOST_NAMED)}: the controller may elect any live replica by "
-        "itself, at any time, without comparing logs, during this run. Set it to false first, on the topic, or on all "
-        "brokers and controllers, or set acknowledge_unclean_leader_election"
-    ]
+    if enabled and not accepts_enabled:
+        refusals.append(
+            f"{UNCLEAN} is true for {join_first(enabled, _MOST_NAMED)}: the controller may elect any live replica by "
+            "itself, at any time, without comparing logs, during this run. Set it to false first, on the topic, or on "
+            "all brokers and controllers, or set acknowledge_unclean_leader_election"
+        )
+    if refusals:
+        raise PolicyError("\n".join(refusals))

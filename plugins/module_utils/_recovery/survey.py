@@ -59,11 +59,6 @@ class Survey:
         """Return how many partitions have a leader that may be none, by the name of the module's result."""
         return {"led_by_silent": len(self.led_by_silent), "led_by_replaced": len(self.led_by_replaced)}
 
-    @property
-    def replicas(self) -> int:
-        """The number of replicas of the offline partitions."""
-        return _count_replicas(self.offline)
-
 
 def survey_when_fenced(
     look: Callable[[], Survey], limit_ms: int, clock: Clock, report: Callable[[str], object]
@@ -104,7 +99,7 @@ def survey(
     chosen, left_alone = _select(kafka, description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     if offline:
-        when_offline(_count_replicas(offline))
+        when_offline(sum(len(each.replicas) for each in offline))
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
     brokers = tuple(mark_as_lost(each, lost) for each in kafka.probe_brokers(cluster, mentioned))
     brokers = add_offline_dirs(kafka, brokers, description.partitions)
@@ -168,10 +163,6 @@ def _find_led_by_replaced(
     for each in chosen:
         if reason := reasons.get(each.topic_partition):
             yield leave_alone(each, Status.UNKNOWN, reason)
-
-
-def _count_replicas(partitions: Iterable[PartitionState]) -> int:
-    return sum(len(each.replicas) for each in partitions)
 
 
 def mark_as_lost(broker: Broker, lost: Collection[int]) -> Broker:

@@ -161,10 +161,9 @@ def _build_other_sections(source: Source) -> Iterator[Section]:
         DocumentKind.GROUPS: build_groups_section,
         DocumentKind.DISK_SALVAGE: build_disk_section,
         DocumentKind.REPLAY: build_replay_section,
+        DocumentKind.EVIDENCE: build_evidence_section,
     }
     if source.kind is DocumentKind.EXPOSURE:
         yield from build_exposure_sections(source.content)
     if source.kind in sections:
         yield sections[source.kind](source.content)
-    if source.kind is DocumentKind.EVIDENCE:
-        yield build_evidence_section(source.content)

@@ -27,6 +27,7 @@ from .blocks import (
     Section,
     Steps,
     build_leadership_table,
+    first_rows,
     format_ids,
     in_words,
     number_cell,
@@ -129,17 +130,15 @@ def build_leadership_section(report: dict[str, Any]) -> Section:
         ReportTable("Replica orders", ("Status", "Partitions"), _counted(counts)),
         ReportTable("Leaders", ("Status", "Partitions"), _counted(moves)),
         build_leadership_table(before, after),
-        ReportTable(
+        first_rows(
             "Drift: orders that another party changed",
             ("Partition", "Drift", "Status", "Reason"),
-            tuple(
-                (
-                    partition_cell(each["topic"], each["partition"]),
-                    Cell(each["drift"], "warning"),
-                    Cell(in_words(each["status"])),
-                    Cell(each["reason"]),
-                )
-                for each in drifted[:MAX_ROWS]
+            drifted,
+            lambda each: (
+                partition_cell(each["topic"], each["partition"]),
+                Cell(each["drift"], "warning"),
+                Cell(in_words(each["status"])),
+                Cell(each["reason"]),
             ),
         ),
     ]
@@ -148,20 +147,20 @@ def build_leadership_section(report: dict[str, Any]) -> Section:
 
 def build_survey_section(survey: dict[str, Any]) -> Section:
     """Build the section with the partitions without a leader, and the broker to start first."""
-    rows = tuple(
-        (
+    partitions = first_rows(
+        f"{plural(len(survey['partitions']), 'partition')} without a leader",
+        ("Partition", "Leader epoch", "Replicas", "ISR", "ELR", "Offline replicas"),
+        survey["partitions"],
+        lambda each: (
             partition_cell(each["topic"], each["partition"]),
             number_cell(each["leader_epoch"]),
             Cell(format_ids(each["replicas"])),
             Cell(format_ids(each["isr"])),
             Cell(format_ids(each["elr"])),
             Cell(format_ids(each["offline_replicas"]), "bad"),
-        )
-        for each in survey["partitions"][:MAX_ROWS]
+        ),
     )
-    count = len(survey["partitions"])
-    columns = ("Partition", "Leader epoch", "Replicas", "ISR", "ELR", "Offline replicas")
-    blocks: list[Block] = [ReportTable(f"{plural(count, 'partition')} without a leader", columns, rows)]
+    blocks: list[Block] = [partitions]
     if survey["start_order"]:
         blocks.append(ReportParagraph("Which broker to start first:"))
         blocks.append(Steps(tuple(NextStep(each["explanation"]) for each in survey["start_order"])))

@@ -80,6 +80,13 @@ def test_a_saved_survey(tmp_path: Path) -> None:
     assert "in the ISR or ELR of 1" in html
 
 
+def test_a_survey_of_many_partitions_says_that_it_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "survey.json"
+    path.write_text(json.dumps(a_survey(*(OFFLINE._replace(partition=each) for each in range(1001)))), encoding="utf-8")
+    page = render_html(build_page(read_sources([str(path)]), "Survey")).decode()
+    assert "1,001 partitions without a leader; the first 1,000 of 1,001" in page
+
+
 @pytest.mark.parametrize(
     ("doubtful", "verdict"),
     [
