@@ -10,6 +10,7 @@ Two clusters may have topics, brokers and offsets of the same names.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -117,7 +118,7 @@ def build_part(sources: Sequence[Source], approvals: Sequence[Approval], damaged
 
 def _as_in_reports(broker: Mapping[str, Any]) -> dict[str, Any]:
     """Return a survey's broker, which has names in snake_case, with the names of reports."""
-    return {**broker, "brokerId": broker["broker_id"]}
+    return {re.sub("_([a-z])", lambda match: match[1].upper(), name): value for name, value in broker.items()}
 
 
 def _outcomes_of(look: Source) -> Sequence[Outcome]:

@@ -80,6 +80,17 @@ def test_a_saved_survey(tmp_path: Path) -> None:
     assert "in the ISR or ELR of 1" in html
 
 
+def test_the_disk_of_a_broker_that_missed_unclean_elections_is_saved_first(tmp_path: Path) -> None:
+    survey = a_survey()
+    survey["brokers"][0] |= {"state": "fenced", "is_fenced": True, "unclean_elections": 2}
+    survey["brokers"][1] |= {"unclean_elections": 2, "offline_log_dirs": ["/data/1"]}
+    path = tmp_path / "survey.json"
+    path.write_text(json.dumps(survey), encoding="utf-8")
+    page = render_html(build_page(read_sources([str(path)]), "Survey")).decode()
+    assert f"Before broker {survey['brokers'][0]['broker_id']} is started: save the records" in page
+    assert f"Before broker {survey['brokers'][1]['broker_id']} restarts with /data/1: save the records" in page
+
+
 def test_a_survey_of_many_partitions_says_that_it_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "survey.json"
     path.write_text(json.dumps(a_survey(*(OFFLINE._replace(partition=each) for each in range(1001)))), encoding="utf-8")
