@@ -73,8 +73,13 @@ class ReviewedPlan(Generic[PlanT]):
 def _digest_problems(value: dict[str, Any], approved: str | None) -> Iterator[Problem]:
     if value["digest"] != digest(value):
         yield Problem("/digest", "the plan was changed after its digest was made", "Make the plan again")
-    if approved is not None and approved.strip() != value["digest"]:
-        message = f"this plan has the digest {value['digest']}, and {show_value(approved)} was approved"
+    yield from find_unapproved(value["digest"], approved)
+
+
+def find_unapproved(found: str, approved: str | None) -> Iterator[Problem]:
+    """Yield the problem of a plan with another digest than the approved one, if one was approved."""
+    if approved is not None and approved.strip() != found:
+        message = f"this plan has the digest {found}, and {show_value(approved)} was approved"
         yield Problem("/digest", message, "Carry out the approved plan, or have this one approved")
 
 

@@ -27,8 +27,9 @@ from itertools import chain
 from typing import Any
 
 from .._documents.dataclass_json import codec, document, with_digest
-from .._documents.errors import DocumentError, Problem, raise_if_problems, show_value
+from .._documents.errors import DocumentError, Problem, raise_if_problems
 from .._documents.files import MIB, canonical_pieces, digest, format_pieces, read_file, write_new_file
+from .._documents.reviewed_plan import find_unapproved
 from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
@@ -175,14 +176,8 @@ def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
 
     Raises DocumentError for another plan.
     """
-    if approved is None:
-        return plan
-    found = plan_document(plan)["digest"]
-    if found != approved.strip():
-        message = f"this plan has the digest {found}, and {show_value(approved)} was approved"
-        raise DocumentError(
-            place, [Problem("/digest", message, "Carry out the approved plan, or have this one approved")]
-        )
+    if approved is not None:
+        raise_if_problems(place, find_unapproved(plan_document(plan)["digest"], approved))
     return plan
 
 
