@@ -28,7 +28,7 @@ from .._spark.java import SparkUnavailableError
 from .._spark.options import EngineName, EngineOptions, EngineUse
 from .on_this_host import OnThisHost
 from .probe_task import AskBrokers, BrokerWork
-from .summary import Summary
+from .rows import Summary
 
 # PySpark takes half a second to import.
 # ruff: noqa: PLC0415

@@ -24,7 +24,7 @@ from .._spark.options import EngineName, EngineOptions, parse_spark_options, req
 from .._spark.workers import Deadline
 from .evidence import check_evidence_dir
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker, to_rows
-from .summary import Summary
+from .rows import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa

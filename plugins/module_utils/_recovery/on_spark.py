@@ -25,7 +25,7 @@ from .._spark.session import has_class_archive, spark_session
 from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
-from .summary import Summary
+from .rows import Summary
 from .transformations import RANKED_BY, ROW, compare, summarize
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)

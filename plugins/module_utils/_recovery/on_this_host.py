@@ -25,7 +25,7 @@ from .._model.partition import Cause
 from .._model.program import program
 from .._spark.tasks import distribute
 from .probe_task import GRACE_SECONDS, AskBrokers, BrokerWork, silence_all, to_rows
-from .summary import Summary
+from .rows import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, groupby, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .forecast import Comparison
-from .summary import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -175,6 +174,16 @@ def rank_table(replica_logs: pa.Table) -> pa.Table:
             flags.append(own_flags)
     columns = [*table.columns, pa.array(ranks, pa.int32()), pa.array(flags, pa.list_(pa.string()))]
     return pa.Table.from_arrays(columns, schema=RANKED_SCHEMA)
+
+
+class Summary(TypedDict):
+    """The result ``summary`` of ``replica_log_info``. Both engines make it."""
+
+    partitions: int
+    replicas: int
+    answered: int
+    silent: dict[str, int]
+    """The number of replicas without an answer, by cause."""
 
 
 def summarize_table(replica_logs: pa.Table) -> Summary:
