@@ -84,16 +84,6 @@ def find_unanswered(leader: int, found: LeaderLook, wanted: Sequence[TopicPartit
             yield unknown_finding(f"{what} of {count_and_name(missing, 'partition')}", why)
 
 
-@dataclass(frozen=True, slots=True)
-class _Coordinated:
-    """The transactions that coordinators list."""
-
-    by_producer: Mapping[int, tuple[str, str]]
-    """Transactional id and state by producer id."""
-    missing: str
-    """Why some may be missing; empty if all coordinators answered."""
-
-
 def find_open_transactions(
     kafka: Kafka, brokers: Mapping[int, Registration], looks: Mapping[int, LeaderLook]
 ) -> Iterator[AftermathFinding]:
@@ -108,42 +98,43 @@ def find_open_transactions(
         return
     coordinated = _list_coordinated(kafka, brokers)
     servers = ",".join(map(str, kafka.settings.bootstrap_servers))
-    if coordinated.missing and any(each.producer_id not in coordinated.by_producer for _partition, each in found):
-        yield unknown_finding("which transactions coordinators still know", coordinated.missing)
+    if coordinated.error and any(each.producer_id not in coordinated.transactions for _partition, each in found):
+        yield unknown_finding("which transactions coordinators still know", coordinated.error)
     for partition, each in found:
         text = _describe_transaction(partition, each, coordinated, servers)
         yield partition_finding(AftermathKind.OPEN_TRANSACTION, text, partition)
 
 
-def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> _Coordinated:
+def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> CoordinatedTransactions:
+    """Return the transactions of all coordinators, and why some may be missing."""
     live = {each.broker_id: each.address for each in brokers.values() if not each.is_fenced}
 
     def ask(broker_id: int) -> CoordinatedTransactions:
         found = kafka.coordinated_transactions(live[broker_id])
         return replace(found, error=found.error or kafka.why_ids_may_be_hidden(live[broker_id]))
 
-    answers = kafka.in_parallel(ask, live)
-    failed = [str(each) for each in answers.values() if isinstance(each, BrokerCallError)]
-    found = {
-        producer: known
-        for each in answers.values()
-        if not isinstance(each, BrokerCallError)
-        for producer, known in each.transactions.items()
-    }
-    failed += {each.error: 0 for each in answers.values() if not isinstance(each, BrokerCallError) and each.error}
+    found: dict[int, tuple[str, str]] = {}
+    failed, hidden = [], dict[str, None]()
+    for each in kafka.in_parallel(ask, live).values():
+        if isinstance(each, BrokerCallError):
+            failed.append(str(each))
+        else:
+            found |= each.transactions
+            hidden |= {each.error: None} if each.error else {}
+    failed += hidden
     try:
         failed += find_gaps(kafka.describe_partitions([TRANSACTIONS_TOPIC]), lambda each: each.leader_id in live)
     except KafkaOpsError as error:
         failed.append(str(error))
-    return _Coordinated(found, "; ".join(failed))
+    return CoordinatedTransactions(found, "; ".join(failed))
 
 
 def _describe_transaction(
-    partition: TopicPartition, found: OpenTransaction, coordinated: _Coordinated, servers: str
+    partition: TopicPartition, found: OpenTransaction, coordinated: CoordinatedTransactions, servers: str
 ) -> str:
     # -1 means that the broker does not know the time.
     age_ms = time.time() * 1000 - found.last_timestamp_ms if found.last_timestamp_ms >= 0 else None
-    known = coordinated.by_producer.get(found.producer_id)
+    known = coordinated.transactions.get(found.producer_id)
     end = (
         "its COMMIT marker may be lost, so first let kafkaops.recovery.restore_groups look with a salvage of the "
         "former leader's disks. "
@@ -154,7 +145,7 @@ def _describe_transaction(
         verdict = (
             f"its coordinator lists it as {known[1]} (transactional id {known[0]}): its producer or its timeout ends it"
         )
-    elif known or not coordinated.missing:
+    elif known or not coordinated.error:
         what = (
             f"its coordinator lists transactional id {known[0]} as {known[1]}, so nothing ends it"
             if known

@@ -20,7 +20,6 @@ from .._documents.screen import screen
 from .decide import decide
 from .plan import OPEN_TRANSACTION_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
 from .preconditions import DROP_NOTE, REASSIGNMENT_NOTE, explain_drop, explain_reassignment
-from .strategy import Policy
 
 _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
 
@@ -135,7 +134,7 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
             message = "it has no strategy, so that it cannot be decided again"
             problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
             continue
-        decision = _decide_as_planned(election, election.policy)
+        decision = _decide_as_planned(election)
         if isinstance(decision, LeftAlone):
             remedy = "Designate another candidate, change the strategy or the limit of this entry, or remove it"
             problems.append(Problem(place, f"{election.topic_partition}: {decision.reason}", remedy))
@@ -144,17 +143,17 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
     return replace(plan, elections=tuple(elections)), tuple(problems)
 
 
-def _decide_as_planned(election: PlannedElection, policy: Policy) -> PlannedElection | LeftAlone:
-    decision = _decide(election, policy)
+def _decide_as_planned(election: PlannedElection) -> PlannedElection | LeftAlone:
+    decision = _decide(election)
     if isinstance(decision, PlannedElection) and decision.designated_leader == election.designated_leader:
-        chosen = _decide(election, policy, election.designated_leader)
+        chosen = _decide(election, election.designated_leader)
         return chosen if isinstance(chosen, PlannedElection) and _is_same(election, chosen) else decision
-    return _decide(election, policy, election.designated_leader)
+    return _decide(election, election.designated_leader)
 
 
-def _decide(election: PlannedElection, policy: Policy, designated: int | None = None) -> PlannedElection | LeftAlone:
+def _decide(election: PlannedElection, designated: int | None = None) -> PlannedElection | LeftAlone:
     pasts = {each.broker_id: each.past for each in election.losses}
-    decision = decide(election.state, election.candidates, election.silent, policy, designated, pasts=pasts)
+    decision = decide(election.state, election.candidates, election.silent, election.policy, designated, pasts=pasts)
     if isinstance(decision, LeftAlone):
         return decision
     # The rest was found in the cluster and does not follow from the logs: it is as the plan found it.
