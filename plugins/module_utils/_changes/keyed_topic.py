@@ -18,12 +18,12 @@ from typing import Any
 
 from .._kafka import error_codes
 from .._kafka.base_port import BaseKafka
-from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.partition import MIN_ISR
 from .._model.run import looks
+from .._model.setting import TOPIC_RESOURCE
 from .journal import Journal
 from .own_topic import FirstRecordsDeletedError, OwnTopic
 from .record import JournalError
@@ -134,7 +134,7 @@ class KeyedTopic:
         problem = ""
         for _look in looks(self.kafka.clock, NEW_TOPIC_S if exists else 0):
             try:
-                found = self.kafka.read_configs(None, TOPIC, self.topic, [_POLICY]).get(_POLICY)
+                found = self.kafka.read_configs(None, TOPIC_RESOURCE, self.topic, [_POLICY]).get(_POLICY)
             except RequestRefusedError as error:
                 problem = str(error)
                 if error.code != error_codes.UNKNOWN_TOPIC_OR_PARTITION:

@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._kafka import error_codes
-from .._kafka.configs import BROKER, TOPIC
 from .._kafka.errors import CallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
-from .._model.setting import Setting, same_value
+from .._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, same_value
 from .journal import Journal
 from .record import Change, Leftover, ReplicaChange, SettingChange, Undoing, subject_of
 from .sender import Seen, Writer, undo_when_shown, until_seen
@@ -27,7 +26,7 @@ from .sender import Seen, Writer, undo_when_shown, until_seen
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
 _TOPIC = "topic"
-_KINDS = {"broker": BROKER, _TOPIC: TOPIC}
+_KINDS = {"broker": BROKER_RESOURCE, _TOPIC: TOPIC_RESOURCE}
 
 
 class SettingError(KafkaOpsError):

@@ -13,11 +13,11 @@ from typing import TypeVar
 from .._kafka import error_codes
 from .._kafka.acls import grant_command
 from .._kafka.base_port import BaseKafka
-from .._kafka.configs import TOPIC
 from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.settings import Address
 from .._model.partition import PartitionState
 from .._model.run import Clock
+from .._model.setting import TOPIC_RESOURCE
 from .record import JournalError
 
 LATE_AFTER_S = 1.0
@@ -101,14 +101,14 @@ class TopicByName:
         Raises TopicUnavailableError: a config differs, and cannot be set. NoBrokerAnswersError.
         """
         try:
-            found = self.kafka.read_configs(None, TOPIC, self.topic, [*config])
+            found = self.kafka.read_configs(None, TOPIC_RESOURCE, self.topic, [*config])
         except RequestRefusedError:
             return
         edits = {name: value for name, value in config.items() if name in found and found[name].value != value}
         if not edits:
             return
         try:
-            self.send(lambda to: self.kafka.write_configs(to, TOPIC, self.topic, edits))
+            self.send(lambda to: self.kafka.write_configs(to, TOPIC_RESOURCE, self.topic, edits))
         except CallError as error:
             problem = error
             if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:

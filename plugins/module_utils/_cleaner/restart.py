@@ -15,11 +15,10 @@ from .._changes.journal import Journal
 from .._changes.record import NOT_RESTORED, SettingChange
 from .._changes.sender import Seen, until_seen
 from .._changes.setting_writer import SettingError, SettingWriter, begin_change, restore_setting, text_of
-from .._kafka.configs import BROKER
 from .._kafka.errors import CallError
 from .._kafka.settings import Address
 from .._model.run import Progress
-from .._model.setting import RestartStatus, Setting, same_value
+from .._model.setting import BROKER_RESOURCE, RestartStatus, Setting, same_value
 from .diagnosis import HEALTHY_CASES, Case, Diagnosis, Thresholds, diagnose
 from .facts import CleanerFacts, CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
@@ -134,7 +133,9 @@ class Restarter:
         if cleaner.broker_id not in self.writer.living:
             raise SettingError(f"broker {cleaner.broker_id} does not answer")
         address = self.writer.living[cleaner.broker_id]
-        return self.writer.kafka.read_configs(address, BROKER, str(cleaner.broker_id), [*cleaner.facts.settings])
+        return self.writer.kafka.read_configs(
+            address, BROKER_RESOURCE, str(cleaner.broker_id), [*cleaner.facts.settings]
+        )
 
     def _verify(
         self,
@@ -236,11 +237,11 @@ def write_edits(writer: SettingWriter, broker_id: int, edits: Mapping[str, str |
         return "the broker does not answer"
 
     def send(to: Address, names: Sequence[str]) -> Mapping[str, None]:
-        kafka.write_configs(to, BROKER, broker, {each: edits[each] for each in names})
+        kafka.write_configs(to, BROKER_RESOURCE, broker, {each: edits[each] for each in names})
         return dict.fromkeys(names)
 
     def look(names: Sequence[str]) -> Mapping[str, Seen]:
-        found = kafka.read_configs(address, BROKER, broker, names)
+        found = kafka.read_configs(address, BROKER_RESOURCE, broker, names)
         own = {each: found[each].own if each in found else None for each in names}
         return {
             each: Seen(same_value(edits[each], value), f"{each} is {text_of(value)}") for each, value in own.items()

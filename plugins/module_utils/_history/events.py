@@ -30,7 +30,6 @@ from .._kafka.metadata_records import (
     read_head,
 )
 from .._model.metadata_history import (
-    TOPIC_RESOURCE,
     BrokerChange,
     BrokerMoment,
     ConfigKey,
@@ -40,6 +39,7 @@ from .._model.metadata_history import (
     PartitionMoment,
 )
 from .._model.partition import NO_LEADER, TopicPartition
+from .._model.setting import TOPIC_RESOURCE
 
 _UNCHANGED_LEADER = -2
 _UNCHANGED_RECOVERY = -1

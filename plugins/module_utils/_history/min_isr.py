@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._model.metadata_history import (
-    BROKER_RESOURCE,
-    TOPIC_RESOURCE,
     BrokerChange,
     ConfigKey,
     ConfigMoment,
@@ -23,6 +21,7 @@ from .._model.metadata_history import (
     PartitionHistory,
 )
 from .._model.partition import MIN_ISR, NO_LEADER
+from .._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE
 
 _SNAPSHOT_MS = 3_600_000
 """The default of metadata.log.max.snapshot.interval.ms: a broker that starts reads the log from its newest snapshot."""

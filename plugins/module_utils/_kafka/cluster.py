@@ -12,14 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from .._model.partition import Broker, BrokerState, Cause
+from .._model.setting import BROKER_RESOURCE
 from . import error_codes
 from .connection import Connection
 from .errors import BrokerCallError
+from .messages import describe_configs_request
 from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
+    from kafka.protocol.admin import DescribeClusterRequest
 
 
 _STATES = {
@@ -161,7 +163,6 @@ def _describe_cluster_request() -> DescribeClusterRequest:
     return DescribeClusterRequest(include_fenced_brokers=True)
 
 
-_BROKER_RESOURCE = 4
 _INVALID_REQUEST = 42
 
 
@@ -173,11 +174,8 @@ def check_identity(connection: Connection, broker_id: int, *, timeout_ms: int | 
 
     Raises BrokerCallError, with Cause.WRONG_BROKER if another broker answers.
     """
-    message = DescribeConfigsRequest
-    resource = message.DescribeConfigsResource(
-        resource_type=_BROKER_RESOURCE, resource_name=str(broker_id), configuration_keys=["node.id"]
-    )
-    response = connection.call(message(resources=[resource]), timeout_ms=timeout_ms)
+    request = describe_configs_request(BROKER_RESOURCE, [str(broker_id)], ["node.id"])
+    response = connection.call(request, timeout_ms=timeout_ms)
     for result in response.results:
         if result.error_code == _INVALID_REQUEST:
             raise BrokerCallError(

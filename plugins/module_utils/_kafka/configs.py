@@ -20,23 +20,22 @@ from typing import Any
 from .._model import retention
 from .._model.partition import Cause, in_batches
 from .._model.retention import Retention
-from .._model.setting import Setting, SettingSource
+from .._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, SettingSource
 from . import error_codes
 from .errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
+from .messages import describe_configs_request
 from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
+    from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
 
-TOPIC = 2
-BROKER = 4
 _SET_ON_TOPIC = 1
-"""DYNAMIC_TOPIC_CONFIG, the source of a value that is set on the topic itself."""
+_SET_ON_BROKER = 2
 _SOURCES = {
     _SET_ON_TOPIC: SettingSource.BROKER,
-    2: SettingSource.BROKER,
+    _SET_ON_BROKER: SettingSource.BROKER,
     3: SettingSource.CLUSTER,
     4: SettingSource.STATIC,
     5: SettingSource.DEFAULT,
@@ -49,15 +48,6 @@ _DELETE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class TopicConfig:
-    """The effective value of a topic's config."""
-
-    value: str | None
-    is_own: bool
-    """False if the value comes from the config of the broker that was asked, or from Kafka's default."""
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigEntry:
     """A config as a broker returns it."""
 
@@ -67,22 +57,21 @@ class ConfigEntry:
     """Also True for every config that the broker does not know, because it could be a secret."""
 
 
-def topic_configs(
-    wire: Wire, topics: Sequence[str], name: str, address: Address | None = None
-) -> dict[str, TopicConfig]:
+def topic_configs(wire: Wire, topics: Sequence[str], name: str, address: Address | None = None) -> dict[str, Setting]:
     """Return one config of each topic, as one broker has it. Without an address, that is any broker.
 
-    Topics that do not exist or are hidden from our principal are left out.
+    A value that is not the topic's own is that of the broker that was asked, or Kafka's default. Topics that do not
+    exist or are hidden from our principal are left out.
 
     Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
     found = {}
     for some in in_batches(topics, _TOPICS_PER_REQUEST):
-        response = _ask(wire, address, partial(_describe_configs_request, TOPIC, some, [name]))
+        response = _ask(wire, address, partial(describe_configs_request, TOPIC_RESOURCE, some, [name]))
         for result in response.results:
             for config in result.configs:
                 if not result.error_code and config.name == name:
-                    found[result.resource_name] = TopicConfig(config.value, config.config_source == _SET_ON_TOPIC)
+                    found[result.resource_name] = _setting(TOPIC_RESOURCE, config)
     return found
 
 
@@ -104,7 +93,7 @@ def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     response, _source = wire.call_current(
-        partial(_describe_configs_request, BROKER, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs"
+        partial(describe_configs_request, BROKER_RESOURCE, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs"
     )
     return _find_entry(response, name)
 
@@ -114,7 +103,7 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    return _find_entry(wire.call(address, _describe_configs_request(BROKER, [str(broker_id)], [name])), name)
+    return _find_entry(wire.call(address, describe_configs_request(BROKER_RESOURCE, [str(broker_id)], [name])), name)
 
 
 def read_configs(
@@ -130,7 +119,7 @@ def read_configs(
     """
     if address is not None:
         _require_current(address, wire.views.find_late(wire, [address]))
-    return _settings(_ask(wire, address, partial(_describe_configs_request, kind, [resource], names)), names)
+    return _settings(kind, _ask(wire, address, partial(describe_configs_request, kind, [resource], names)), names)
 
 
 def read_broker_configs(
@@ -146,20 +135,23 @@ def read_broker_configs(
         address = addresses[broker_id]
         try:
             _require_current(address, late)
-            request = _describe_configs_request(BROKER, [str(broker_id)], names)
-            return _settings(wire.call(address, request), names)
+            request = describe_configs_request(BROKER_RESOURCE, [str(broker_id)], names)
+            return _settings(BROKER_RESOURCE, wire.call(address, request), names)
         except CallError as error:
             return error
 
     return wire.in_parallel(read, addresses)
 
 
-def _settings(response: Any, names: Sequence[str]) -> dict[str, Setting]:
-    return {
-        config.name: Setting(config.value, _SOURCES.get(config.config_source, SettingSource.OTHER))
-        for config in _list_configs(response)
-        if config.name in names
-    }
+def _settings(kind: int, response: Any, names: Sequence[str]) -> dict[str, Setting]:
+    return {config.name: _setting(kind, config) for config in _list_configs(response) if config.name in names}
+
+
+def _setting(kind: int, config: Any) -> Setting:
+    source = _SOURCES.get(config.config_source, SettingSource.OTHER)
+    # What is set on the broker that was asked is not the topic's own.
+    is_inherited = kind == TOPIC_RESOURCE and config.config_source == _SET_ON_BROKER
+    return Setting(config.value, SettingSource.OTHER if is_inherited else source)
 
 
 def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
@@ -192,7 +184,7 @@ def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits:
 
 def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
     """Set a config of the cluster default, or delete it (None). Raises as ``write_configs`` does."""
-    write_configs(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
+    write_configs(wire, address, BROKER_RESOURCE, _CLUSTER_DEFAULT, {name: value})
 
 
 def _require_current(address: Address, late: Mapping[Address, str]) -> None:
@@ -209,19 +201,9 @@ def _require_current(address: Address, late: Mapping[Address, str]) -> None:
         )
 
 
-def _ask(wire: Wire, address: Address | None, describe: Callable[[], DescribeConfigsRequest]) -> Any:
+def _ask(wire: Wire, address: Address | None, describe: Callable[[], Any]) -> Any:
     """Return the answer of this broker, or of any broker with current metadata."""
     return wire.call_current(describe, "DescribeConfigs")[0] if address is None else wire.call(address, describe())
-
-
-def _describe_configs_request(kind: int, resources: Sequence[str], names: Sequence[str]) -> DescribeConfigsRequest:
-    message = DescribeConfigsRequest
-    return message(
-        resources=[
-            message.DescribeConfigsResource(resource_type=kind, resource_name=each, configuration_keys=[*names])
-            for each in resources
-        ]
-    )
 
 
 def _find_entry(response: Any, name: str) -> ConfigEntry | None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Make parts of messages: partitions by topic, Uuids, Fetch requests, and definitions of new messages.
+"""Make parts of messages: partitions by topic, Uuids, requests of several files, and definitions of new messages.
 
 Messages that kafka-python lacks are made from Kafka's own definitions, the ``common/message/*.json`` in the
 kafka-clients jar. They are written here in a shorter notation (``parse_fields``), as Python texts, because AnsiballZ
@@ -14,13 +14,14 @@ from __future__ import annotations
 import base64
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from .._model.partition import TopicPartition, grouped
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
+    from kafka.protocol.admin import DescribeConfigsRequest
     from kafka.protocol.api_data import JsonSchemaData
     from kafka.protocol.api_message import ApiMessage
     from kafka.protocol.consumer import FetchRequest
@@ -135,6 +136,17 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
         rack_id="",
         min_version=version,
         max_version=version,
+    )
+
+
+def describe_configs_request(kind: int, resources: Iterable[str], names: Sequence[str]) -> Any:
+    """Return a DescribeConfigs request (API key 32) for these configs of resources of one kind."""
+    message = DescribeConfigsRequest
+    return message(
+        resources=[
+            message.DescribeConfigsResource(resource_type=kind, resource_name=each, configuration_keys=[*names])
+            for each in resources
+        ]
     )
 
 

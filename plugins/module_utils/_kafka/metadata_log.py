@@ -13,24 +13,29 @@ batch has the time at which the active controller appended it, in milliseconds o
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from struct import Struct
 from typing import Any, NamedTuple
 
-from .._model.partition import METADATA_TOPIC, Cause, TopicPartition
+from .._model.partition import METADATA_TOPIC, Cause
 from .._model.run import KafkaOpsError
 from . import error_codes
 from .errors import BrokerCallError, RequestRefusedError
-from .messages import fetch_request, uuid_text
-from .quorum import KnownLeader, controllers, controllers_request, known_leader, known_leader_request
+from .messages import fetch_request
+from .quorum import (
+    METADATA_PARTITION,
+    METADATA_TOPIC_ID,
+    KnownLeader,
+    controllers,
+    controllers_request,
+    known_leader,
+    known_leader_request,
+)
 from .record_batch import SNAPSHOT_FOOTER, control_type
 from .settings import Address
 from .wire import Wire
 
-_METADATA = TopicPartition(METADATA_TOPIC, 0)
-_TOPIC_ID = uuid_text(uuid.UUID(int=1))
 _CHUNK_BYTES = 8 * 1024 * 1024
 """Controllers send at most this much in one answer."""
 _BEFORE_ANY_EPOCH = 0
@@ -214,10 +219,10 @@ class MetadataLog:
 
     def _fetch(self, offset: int, max_bytes: int, last_fetched_epoch: int) -> Any:
         request = fetch_request(
-            _METADATA,
+            METADATA_PARTITION,
             offset,
             max_bytes,
-            topic_id=_TOPIC_ID,
+            topic_id=METADATA_TOPIC_ID,
             current_leader_epoch=self._leader.epoch,
             last_fetched_epoch=last_fetched_epoch,
             cluster_id=self._cluster_id,

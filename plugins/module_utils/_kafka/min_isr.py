@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .._model.partition import MIN_ISR
-from .configs import TopicConfig, broker_config, topic_configs
+from .._model.setting import Setting
+from .configs import broker_config, topic_configs
 from .errors import RequestRefusedError
 from .settings import Address
 from .wire import Wire
@@ -27,7 +28,7 @@ _MOST_TOPICS = 3
 class MinIsrs:
     """The min.insync.replicas of topics, and those of brokers, which count for topics without their own value."""
 
-    configs: Mapping[str, TopicConfig]
+    configs: Mapping[str, Setting]
     """By topic, as one broker has it."""
     by_broker: Mapping[int, int | None]
     """None if the broker does not say it. Empty if each topic has its own value."""

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from .._model.partition import Broker, EpochEnd, Reassignment, ReplicaLog, TopicPartition
 from .._model.replaced_disk import LogBeginning
 from .._model.retention import Retention
+from .._model.setting import Setting
 from . import (
     capabilities,
     configs,
@@ -192,7 +193,7 @@ class Kafka(BaseKafka):
 
     # Configs.
 
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, configs.TopicConfig]:
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, Setting]:
         """Return one config of each topic (DescribeConfigs)."""
         return configs.topic_configs(self.wire, names, name)
 

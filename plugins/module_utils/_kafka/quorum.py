@@ -18,16 +18,18 @@ from typing import Any
 
 from .._model.partition import METADATA_TOPIC, TopicPartition
 from .._model.quorum import Endpoint, QuorumReplica, QuorumState
+from .._model.setting import BROKER_RESOURCE
 from . import error_codes
-from .messages import fetch_request, uuid_text
+from .messages import describe_configs_request, fetch_request, uuid_text
 from .settings import Address, parse_addresses
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest
+    from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest
     from kafka.protocol.metadata import ApiVersionsRequest
 
 
-_METADATA_TOPIC_ID = uuid_text(uuid.UUID(int=1))
+METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
+METADATA_TOPIC_ID = uuid_text(uuid.UUID(int=1))
 _UNKNOWN = -1
 
 _VOTE = 52
@@ -41,7 +43,6 @@ _LONG_PAST_EPOCH = 1
 
 _CONTROLLERS = 2
 """DescribeCluster's endpoint type."""
-_BROKER_RESOURCE = 4
 _FETCH_TIMEOUT = "controller.quorum.fetch.timeout.ms"
 _ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
 _AUTO_JOIN = "controller.quorum.auto.join.enable"
@@ -51,6 +52,10 @@ _VOTERS = "controller.quorum.voters"
 _BOOTSTRAP = "controller.quorum.bootstrap.servers"
 _LISTENERS = "controller.listener.names"
 _PROTOCOLS = "listener.security.protocol.map"
+_CONFIGS = (
+    *(_FETCH_TIMEOUT, _ELECTION_TIMEOUT, _AUTO_JOIN, _ELECTION_BACKOFF, _RETRY_BACKOFF),
+    *(_VOTERS, _BOOTSTRAP, _LISTENERS, _PROTOCOLS),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +199,10 @@ def known_leader_request(cluster_id: str | None = None) -> Any:
     controller of another cluster than ``cluster_id`` refuses it.
     """
     return fetch_request(
-        TopicPartition(METADATA_TOPIC, 0),
+        METADATA_PARTITION,
         offset=0,
         max_bytes=1,
-        topic_id=_METADATA_TOPIC_ID,
+        topic_id=METADATA_TOPIC_ID,
         current_leader_epoch=_LONG_PAST_EPOCH,
         last_fetched_epoch=0,
         cluster_id=cluster_id,
@@ -226,27 +231,7 @@ def configs_request(candidates: Collection[int]) -> Any:
 
     A node answers for its own id only, which reveals the id.
     """
-    message = DescribeConfigsRequest
-    return message(
-        resources=[
-            message.DescribeConfigsResource(
-                resource_type=_BROKER_RESOURCE,
-                resource_name=str(node_id),
-                configuration_keys=[
-                    _FETCH_TIMEOUT,
-                    _ELECTION_TIMEOUT,
-                    _AUTO_JOIN,
-                    _ELECTION_BACKOFF,
-                    _RETRY_BACKOFF,
-                    _VOTERS,
-                    _BOOTSTRAP,
-                    _LISTENERS,
-                    _PROTOCOLS,
-                ],
-            )
-            for node_id in sorted(candidates)
-        ]
-    )
+    return describe_configs_request(BROKER_RESOURCE, map(str, sorted(candidates)), _CONFIGS)
 
 
 def configs(response: Any) -> QuorumConfigs | None:

@@ -79,9 +79,6 @@ class ConfigKey(NamedTuple):
     name: str
 
 
-TOPIC_RESOURCE = 2
-BROKER_RESOURCE = 4
-
 _NEW_CONTROLLER_MS = 30_000
 """controller.socket.timeout.ms: how long a broker may wait for a controller that is gone before it asks the next."""
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
+"""Kafka's numbers of the types of resources that have configs (ConfigResource.Type)."""
+
 
 class SettingSource(StrEnum):
     """The source of a value, highest precedence first."""
@@ -32,12 +36,17 @@ class Setting:
     source: SettingSource
 
     @property
+    def is_own(self) -> bool:
+        """Return whether it is set for this broker or topic itself."""
+        return self.source is SettingSource.BROKER
+
+    @property
     def own(self) -> str | None:
         """Return the value that is set for this broker or topic itself.
 
         None if none is set. Then DELETE restores that state.
         """
-        return self.value if self.source is SettingSource.BROKER else None
+        return self.value if self.is_own else None
 
 
 def number_of(setting: Setting | None) -> int | None:

@@ -14,7 +14,6 @@ from .._changes.topic_by_name import TopicUnavailableError
 from .._history.replaced_leaders import find_replaced_leaders
 from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
-from .._kafka.configs import TopicConfig
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
@@ -23,6 +22,7 @@ from .._model.partition import MIN_ISR, UNCLEAN, Broker, PartitionState, TopicPa
 from .._model.reasons import agreeing, plural
 from .._model.replaced_disk import brokers_to_save
 from .._model.run import KafkaOpsError
+from .._model.setting import Setting
 from .._model.silent_leaders import silent_brokers
 from .._model.stop_prediction import ClusterView
 from .._model.stop_ticket import TICKET_TOPIC
@@ -266,7 +266,7 @@ class _Inspection:
                 configs[name] = entry.value if entry else None
         yield from check_other_parties({each.topic for each in seen.states}, seen.brokers, configs)
 
-    def _check_controllers_own(self, found: Mapping[str, Mapping[str, TopicConfig]]) -> Iterator[Check]:
+    def _check_controllers_own(self, found: Mapping[str, Mapping[str, Setting]]) -> Iterator[Check]:
         for name, configs in found.items():
             inherited = {topic: each.value for topic, each in configs.items() if not each.is_own}
             if inherited:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._model import retention
@@ -27,6 +26,7 @@ from .._model.partition import (
     effective_min_isr,
 )
 from .._model.reasons import plural
+from .._model.setting import TOPIC_RESOURCE
 from .replayed import Target, name_target_topic
 from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
@@ -254,7 +254,7 @@ def _read_all_configs(kafka: Kafka, topics: Sequence[str]) -> tuple[dict[str, di
     configs, unread = {}, {}
     for topic in topics:
         try:
-            found = kafka.read_configs(None, TOPIC, topic, _NAMES)
+            found = kafka.read_configs(None, TOPIC_RESOURCE, topic, _NAMES)
         except RequestRefusedError as error:
             # The broker's message does not name the topic.
             unread[topic] = f"configs of topic {topic}: {error}"

@@ -13,10 +13,11 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TOPIC, write_configs
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import write_configs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import OWN_TOPIC_CONFIG
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import TOPIC_RESOURCE
 from lab import Cluster, settings
 from lab.changes import a_change, cluster_journal
 from lab.waiting import wait_until
@@ -69,7 +70,7 @@ def test_a_run_needs_nothing_of_the_cluster_s_defaults_and_repairs_earlier_topic
             codec = config_of(hostile, ResourceType.BROKER, "1")["compression.type"]
             with Wire(settings_from({"bootstrap_servers": at})) as wire:
                 edits = {name: None for name in OWN_TOPIC_CONFIG if name.startswith(("compression", "retention"))}
-                write_configs(wire, parse_addresses(at)[0], TOPIC, RUN_TOPIC, edits)
+                write_configs(wire, parse_addresses(at)[0], TOPIC_RESOURCE, RUN_TOPIC, edits)
             wait_until(
                 lambda: config_of(hostile, ResourceType.TOPIC, RUN_TOPIC)["compression.type"] == codec, 30, what=codec
             )

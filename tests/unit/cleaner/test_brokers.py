@@ -25,7 +25,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks i
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import change_settings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
@@ -73,8 +72,8 @@ class FakeCopies(FakeSettings):
             tuple(PartitionState(each, 0, "A" * 22, 1, 5, (1, 2), (1, 2), None, None, ()) for each in self.topics), ()
         )
 
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
-        return dict.fromkeys(names, TopicConfig("compact", True))
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, Setting]:
+        return dict.fromkeys(names, Setting("compact", SettingSource.BROKER))
 
     def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
         return LogDirs(dict.fromkeys(partitions, (ReplicaOnDisk("/d", 10, is_future=False),)), {}, "")

@@ -13,7 +13,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspect
     inspect_by_sizes,
     look_at_copies,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting
@@ -41,7 +40,7 @@ _COMPACTED = CopyTrend(
 class FakeRefusals(FakeCopies):
     """DESCRIBE_CONFIGS is granted on topic a only."""
 
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, Setting]:
         return {each: found for each, found in super().topic_configs(names, name).items() if each == "a"}
 
     def read_broker_configs(

@@ -10,12 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.retention import Retention
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 
 
 def one_by_one(work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
@@ -51,10 +52,13 @@ class FakeAnswers(Kafka):
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
         return one_by_one(work, keys)
 
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, Setting]:
         self.configs_read += names
         return {
-            each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
+            each: Setting(self.topic_values[each], SettingSource.BROKER)
+            if each in self.topic_values
+            else Setting("false", SettingSource.DEFAULT)
+            for each in names
         }
 
     def read_retentions(self, topics: Collection[str]) -> dict[str, Retention]:

@@ -19,7 +19,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker, Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
@@ -37,6 +36,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from unit.fakes.clock import FakeClock
 from unit.fakes.settings import CONNECTION, FakeSettings
 
@@ -128,7 +128,7 @@ class FakeReplicas(Kafka):
         return self.read_min_isrs(topics, living).by_topic
 
     def read_min_isrs(self, topics: Collection[str], living: Mapping[int, Address]) -> MinIsrs:
-        inherited = dict.fromkeys(topics, TopicConfig(self.min_isr, is_own=False))
+        inherited = dict.fromkeys(topics, Setting(self.min_isr, SettingSource.DEFAULT))
         return MinIsrs(inherited, {each: int(self.min_isr) if self.min_isr else None for each in living})
 
     def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:

@@ -22,13 +22,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since im
     CommitChanges,
     explain_unread,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_reading import LogRecord
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import CommitLog, parse_key
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import BatchRecord
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from unit.fakes.cluster import FakeCluster
 
 NAME, OTHER, THIRD = (TopicPartition("orders", each) for each in range(3))
@@ -143,7 +143,7 @@ def read(log: FakeLog, saved: CommitLog, *, start: int = 0, retention_ms: int | 
         asked.append((name, offset))
         return log
 
-    configs = {} if retention_ms is None else {COMMITS.topic: TopicConfig(str(retention_ms), is_own=False)}
+    configs = {} if retention_ms is None else {COMMITS.topic: Setting(str(retention_ms), SettingSource.DEFAULT)}
     cluster.answer(committed_log=committed_log, topic_configs=lambda _names, _name: configs)
     cluster.answer(cluster_time=lambda: _NOW)
     present = PresentLog(start, 30, lambda epoch: _FIRST if epoch == 4 else 30, topic_id="", leader_epoch=5)

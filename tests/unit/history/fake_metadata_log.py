@@ -19,11 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_
     MetadataLogRange,
     SnapshotId,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
-    BROKER_RESOURCE,
-    TOPIC_RESOURCE,
-)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE
 
 ORDERS = TopicPartition("orders", 0)
 TOPIC_ID = uuid.UUID(int=77)

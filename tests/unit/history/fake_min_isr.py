@@ -10,12 +10,11 @@ import random
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
-    BROKER_RESOURCE,
-    TOPIC_RESOURCE,
     ConfigKey,
     ConfigMoment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE
 
 _TOPIC, _CLUSTER = ConfigKey(TOPIC_RESOURCE, "orders", MIN_ISR), ConfigKey(BROKER_RESOURCE, "", MIN_ISR)
 _OF_PROPERTIES = 1

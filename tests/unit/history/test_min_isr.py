@@ -17,8 +17,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.min_isr
     min_isrs_in,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
-    BROKER_RESOURCE,
-    TOPIC_RESOURCE,
     BrokerChange,
     BrokerMoment,
     ConfigKey,
@@ -28,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
     PartitionMoment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE
 
 HOUR_MS = 3_600_000
 CREATED = 100 * HOUR_MS

@@ -18,8 +18,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import HistoryQuestion
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
-    BROKER_RESOURCE,
-    TOPIC_RESOURCE,
     BrokerChange,
     BrokerMoment,
     ConfigKey,
@@ -30,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Assumption
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE
 
 ORDERS = TopicPartition("orders", 0)
 OF_TOPIC = ConfigKey(TOPIC_RESOURCE, "orders", MIN_ISR)

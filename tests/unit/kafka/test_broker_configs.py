@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import read_broker_configs
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import read_broker_configs, read_configs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import CLUSTER_AUTHORIZATION_FAILED
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
@@ -23,18 +23,25 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.views import Views
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    Setting,
+    SettingSource,
+)
 from unit.fakes.clock import FakeClock
 from unit.kafka.test_views import ADDRESSES, BY_ADDRESS, FakeAsker
 
 THREADS = "log.cleaner.threads"
+SET_ON_BROKER, STATIC = 2, 4
 
 
 class FakeBrokers(FakeAsker):
     """Brokers that have as many cleaner threads as their id, and are current, silent or refuse us."""
 
-    def __init__(self, clock: FakeClock) -> None:
+    def __init__(self, clock: FakeClock, source: int = STATIC) -> None:
         super().__init__(*ADDRESSES)
+        self.source = source
         self.views = Views(clock)
         self.ages = dict.fromkeys(ADDRESSES, 400)
         self.offsets = dict.fromkeys(ADDRESSES, 9)
@@ -54,7 +61,7 @@ class FakeBrokers(FakeAsker):
             raise BrokerCallError(str(address), Cause.HUNG, "silent")
         message = DescribeConfigsResponse.DescribeConfigsResult
         config = message.DescribeConfigsResourceResult(
-            name=THREADS, value=str(broker_id), read_only=False, config_source=4, is_sensitive=False
+            name=THREADS, value=str(broker_id), read_only=False, config_source=self.source, is_sensitive=False
         )
         result = message(
             error_code=CLUSTER_AUTHORIZATION_FAILED if broker_id in self.refusing else 0,
@@ -105,3 +112,10 @@ def test_the_configs_of_a_broker_that_applies_metadata_late_are_not_known(broker
     found = read(brokers)
     assert "this broker applies metadata late" in str(found[2])
     assert [broker_id for broker_id, each in found.items() if isinstance(each, CallError)] == [2]
+
+
+@pytest.mark.parametrize(("kind", "is_own"), [(BROKER_RESOURCE, True), (TOPIC_RESOURCE, False)])
+def test_what_is_set_on_a_broker_is_inherited_by_its_topics(clock: FakeClock, kind: int, *, is_own: bool) -> None:
+    wire: Any = FakeBrokers(clock, source=SET_ON_BROKER)
+    found = read_configs(wire, ADDRESSES[1], kind, "1", [THREADS])[THREADS]
+    assert (found.value, found.is_own, found.own) == ("1", is_own, "1" if is_own else None)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Cause,
     PartitionState,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyError,
     PolicyOptions,
@@ -48,19 +49,19 @@ _OFFLINE = PartitionState("true", 0, "A" * 22, -1, 1, (1, 2), (), None, None, (1
 @pytest.mark.parametrize(
     ("answer", "known"),
     [
-        (TopicConfig("true", is_own=True), {"true": True}),
-        (TopicConfig("false", is_own=False), {"true": False}),
-        (TopicConfig(None, is_own=False), {}),
+        (Setting("true", SettingSource.BROKER), {"true": True}),
+        (Setting("false", SettingSource.DEFAULT), {"true": False}),
+        (Setting(None, SettingSource.DEFAULT), {}),
         (None, {}),
     ],
     ids=["tiered", "not tiered", "no value", "hidden"],
 )
 def test_only_topics_with_offline_partitions_are_asked_whether_they_are_tiered(
-    cluster: FakeCluster, answer: TopicConfig | None, known: dict[str, bool]
+    cluster: FakeCluster, answer: Setting | None, known: dict[str, bool]
 ) -> None:
     asked = []
 
-    def topic_configs(topics: list[str], name: str) -> dict[str, TopicConfig]:
+    def topic_configs(topics: list[str], name: str) -> dict[str, Setting]:
         asked.append((topics, name))
         return {each: answer for each in topics if answer is not None}
 
@@ -75,7 +76,7 @@ def test_only_topics_with_offline_partitions_are_asked_whether_they_are_tiered(
     [NoBrokerAnswersError("DescribeConfigs", []), RequestRefusedError("DescribeConfigs", 29, "no", is_transient=False)],
 )
 def test_unreadable_configs_are_unknown_and_raise_nothing(cluster: FakeCluster, error: Exception) -> None:
-    def refuse(_topics: list[str], _name: str) -> dict[str, TopicConfig]:
+    def refuse(_topics: list[str], _name: str) -> dict[str, Setting]:
         raise error
 
     cluster.answer(topic_configs=refuse)
@@ -97,9 +98,9 @@ def cluster(brokers_say: dict[int, str]) -> FakeCluster:
             raise BrokerCallError(str(address), Cause.HUNG, name)
         return ConfigEntry(brokers_say[broker_id], is_sensitive=False)
 
-    def topic_configs(topics: list[str], _name: str) -> dict[str, TopicConfig]:
-        own = {"true": TopicConfig("true", is_own=True), "false": TopicConfig("false", is_own=True)}
-        return {each: own.get(each, TopicConfig(brokers_say[0], is_own=False)) for each in topics}
+    def topic_configs(topics: list[str], _name: str) -> dict[str, Setting]:
+        own = {"true": Setting("true", SettingSource.BROKER), "false": Setting("false", SettingSource.BROKER)}
+        return {each: own.get(each, Setting(brokers_say[0], SettingSource.DEFAULT)) for each in topics}
 
     cluster = FakeCluster({}, set(), set(), {})
     nothing = ControllerConfigs({}, "controller 101: silent")

@@ -12,11 +12,11 @@ from typing import cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.unclean import read_unclean
 
 
@@ -31,8 +31,10 @@ class FakeConfigs(Kafka):
         # Unused: every request of the tests is answered here.
         self.wire = cast(Wire, None)
 
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
-        return {each: TopicConfig("false", is_own=each == "own") for each in names}
+    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, Setting]:
+        return {
+            each: Setting("false", SettingSource.BROKER if each == "own" else SettingSource.DEFAULT) for each in names
+        }
 
     def controller_configs(self, name: str) -> ControllerConfigs:
         return ControllerConfigs(self.controllers, self.unknown)
