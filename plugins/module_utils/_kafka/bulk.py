@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from .._model.partition import TopicPartition
+
 _LENGTH = struct.Struct(">i")
 _ONE_BYTE = 0x80
 _MAX_SHIFT = 28
@@ -143,8 +145,7 @@ def encode_topics(topics: Mapping[str, Sequence[bytes]]) -> bytes:
 
 def encode_size(size: int) -> bytes:
     """Encode the size of a string or an array: in the flexible encoding, an unsigned varint of size + 1."""
-    value = size + 1
-    parts = bytearray()
+    value, parts = size + 1, bytearray()
     while value >= _ONE_BYTE:
         parts.append(value & 0x7F | _ONE_BYTE)
         value >>= 7
@@ -152,7 +153,7 @@ def encode_size(size: int) -> bytes:
     return bytes(parts)
 
 
-def read_varint(view: memoryview, position: int) -> tuple[int, int]:
+def read_varint(view: memoryview | bytes, position: int) -> tuple[int, int]:
     """Read an unsigned varint and return it with the position after it. Raises UnusualAnswerError above 32 bits."""
     value = shift = 0
     while shift <= _MAX_SHIFT:
@@ -210,20 +211,23 @@ _RESULT = struct.Struct(">ihBB")
 """Partition, error code, and, if there is no error message, the null message and the number of tagged fields (0)."""
 
 
-def read_partition_results(
-    view: memoryview, position: int, count: int
-) -> tuple[list[tuple[int, int, str | None]], int]:
-    """Read each partition's number, error code and error message. Return them and the position after the last one."""
-    results: list[tuple[int, int, str | None]] = []
-    for _partition in range(count):
-        number, code, size, tags = _RESULT.unpack_from(view, position)
-        if size:
-            message, position = read_text(view, position + _RESULT.size - 2)
-            position = skip_empty_tags(view, position)
-        else:
-            message = None
-            if tags:
-                raise UnusualAnswerError
-            position += _RESULT.size
-        results.append((number, code, message))
-    return results, position
+def read_results(view: memoryview, position: int) -> dict[TopicPartition, tuple[int, str | None]]:
+    """Read each partition's error code and error message up to the end of the answer, as ``read_topics`` does."""
+    results: dict[TopicPartition, tuple[int, str | None]] = {}
+
+    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
+        for _partition in range(count):
+            number, code, size, tags = _RESULT.unpack_from(view, position)
+            if size:
+                message, position = read_text(view, position + _RESULT.size - 2)
+                position = skip_empty_tags(view, position)
+            else:
+                message = None
+                if tags:
+                    raise UnusualAnswerError
+                position += _RESULT.size
+            results[TopicPartition(topic, number)] = (code, message)
+        return position
+
+    read_topics(view, position, read_partitions)
+    return results

@@ -10,7 +10,6 @@ It sends what is on its disk unchecked. So this check finds the damage that a fo
 
 from __future__ import annotations
 
-import struct
 import threading
 import time
 from contextlib import suppress
@@ -21,6 +20,7 @@ from . import error_codes
 from .connection import Connection
 from .held_replicas import HeldOffset, held_offsets
 from .messages import fetch_request
+from .record_batch import CRC_FROM, HEADER_BYTES, LENGTH_END, MAGIC, MAGIC_AT, read_header
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.record.util import calc_crc32c
@@ -29,16 +29,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 _CHUNK_BYTES = 1024 * 1024
 _MAX_EMPTY_ANSWERS = 20
 _PAUSE_S = 0.2
-
-_HEADER = struct.Struct(">qiibIhi")
-"""Base offset, length of the rest, leader epoch, magic, CRC, attributes, delta of the last offset."""
-_PREFIX = 12
-"""Bytes of base offset and length."""
-_CRC_START = 21
-"""Position of the first byte that the CRC covers."""
-_SMALLEST_BATCH = 61 - _PREFIX
-_MAGIC = 2
-_OLD_MAGICS = (0, 1)
 _DAMAGE_ERRORS = frozenset({error_codes.UNKNOWN_SERVER_ERROR, 2, error_codes.KAFKA_STORAGE_ERROR})
 """2 is CORRUPT_MESSAGE. The broker itself fails at the damage when it looks for an offset."""
 
@@ -106,21 +96,21 @@ def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
     The last batch of an answer may be incomplete, which is no damage.
     """
     position = 0
-    while len(records) - position >= _CRC_START:
-        if len(records) - position < _HEADER.size:
-            break
-        base, length, _epoch, magic, crc, _attributes, last = _HEADER.unpack_from(records, position)
-        where = f"the batch after offset {offset - 1}"
-        if magic in _OLD_MAGICS and length >= 0:
+    while len(records) - position > MAGIC_AT:
+        if (magic := records[position + MAGIC_AT]) in range(MAGIC):
             return offset, "", True
-        if magic != _MAGIC:
+        where = f"the batch after offset {offset - 1}"
+        if magic != MAGIC:
             return offset, f"{where} has magic {magic}, which no version of Kafka writes", False
-        if length < _SMALLEST_BATCH or last < 0 or base + last < offset - 1:
+        if len(records) - position < HEADER_BYTES:
+            break
+        header = read_header(records, position)
+        length, base, end = header.length, header.base_offset, position + header.size
+        if length < HEADER_BYTES - LENGTH_END or header.last_offset_delta < 0 or header.next_offset < offset:
             return offset, f"{where} has an invalid header (length {length}, base offset {base})", False
-        end = position + _PREFIX + length
         if end > len(records):
             break
-        if calc_crc32c(records[position + _CRC_START : end]) != crc:
+        if calc_crc32c(records[position + CRC_FROM : end]) != header.crc:
             return offset, f"{where} has a wrong checksum", False
-        offset, position = max(offset, base + last + 1), end
+        offset, position = max(offset, header.next_offset), end
     return offset, "", False

@@ -16,15 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .bulk import (
-    BulkAnswer,
-    BulkRequest,
-    RequestVersion,
-    UnusualAnswerError,
-    encode_topics,
-    read_partition_results,
-    read_topics,
-)
+from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_results
 from .connection import Connection
 from .errors import BrokerCallError
 from .messages import by_topic
@@ -169,19 +161,11 @@ def elect_designated(wire: Wire, address: Address, leaders: Mapping[TopicPartiti
 
 
 def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
-    answers: Answers = {}
-
-    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
-        results, position = read_partition_results(view, position, count)
-        for number, code, message in results:
-            answers[TopicPartition(topic, number)] = ElectionAnswer(code, message)
-        return position
-
     throttle_time_ms, code = _HEAD.unpack_from(view)
     if code:
         raise UnusualAnswerError
-    read_topics(view, _HEAD.size, read_partitions)
-    return BulkAnswer(throttle_time_ms, answers)
+    results = read_results(view, _HEAD.size)
+    return BulkAnswer(throttle_time_ms, {each: ElectionAnswer(*result) for each, result in results.items()})
 
 
 def election_answers(response: Any) -> Answers:

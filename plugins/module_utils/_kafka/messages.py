@@ -139,6 +139,20 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
     )
 
 
+def define_struct(name: str, fields: str, versions: str = "0") -> Any:
+    """Return the codec of a record that is no message. ``parse_fields`` reads the fields."""
+    return StructField(
+        {
+            "type": "data",
+            "name": name,
+            "validVersions": versions,
+            "flexibleVersions": "0+",
+            "fields": parse_fields(fields),
+            "versions": "0+",
+        }
+    )
+
+
 def describe_configs_request(kind: int, resources: Iterable[str], names: Sequence[str]) -> Any:
     """Return a DescribeConfigs request (API key 32) for these configs of resources of one kind."""
     message = DescribeConfigsRequest

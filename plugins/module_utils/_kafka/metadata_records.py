@@ -14,16 +14,13 @@ from __future__ import annotations
 import io
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
 from .._model.run import KafkaOpsError
-from .messages import parse_fields, parse_uuid, uuid_text
-
-with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.schemas import StructField
+from .bulk import UnusualAnswerError, read_varint
+from .messages import define_struct, parse_uuid, uuid_text
 
 
 class RecordType(IntEnum):
@@ -263,11 +260,14 @@ def read_head(value: bytes) -> RecordHead:
     # Numbers below 128 have one byte, and no type or version is greater yet.
     if len(value) >= 3 and value[0] in _FRAME_VERSIONS and value[1] < 0x80 and value[2] < 0x80:  # noqa: PLR2004
         return RecordHead(value[1], value[2], 3)
-    frame, position = _read_varint(value, 0)
-    if frame not in _FRAME_VERSIONS:
-        raise MetadataRecordError(f"a metadata record has frame version {frame}, which no release of Kafka writes")
-    number, position = _read_varint(value, position)
-    version, position = _read_varint(value, position)
+    try:
+        frame, position = read_varint(value, 0)
+        if frame not in _FRAME_VERSIONS:
+            raise MetadataRecordError(f"a metadata record has frame version {frame}, which no release of Kafka writes")
+        number, position = read_varint(value, position)
+        version, position = read_varint(value, position)
+    except (IndexError, UnusualAnswerError):
+        raise MetadataRecordError("a metadata record is shorter than its own head") from None
     return RecordHead(number, version, position)
 
 
@@ -323,26 +323,6 @@ def id_text(value: uuid.UUID | None) -> str:
 @cache
 def _struct(kind: RecordType) -> tuple[Any, dict[str, Any]]:
     newest, fields = _DEFINITIONS[kind]
-    definition = {
-        "type": "metadata",
-        "name": kind.name,
-        "validVersions": f"0-{newest}",
-        "flexibleVersions": "0+",
-        "fields": parse_fields(fields),
-        "versions": "0+",
-    }
-    struct = StructField(definition)
+    struct = define_struct(kind.name, fields, f"0-{newest}")
     defaults = {each.name: each.default for each in struct.fields.values()}
     return struct, defaults
-
-
-def _read_varint(value: bytes, position: int) -> tuple[int, int]:
-    number = shift = 0
-    while position < len(value) and shift < 35:  # noqa: PLR2004  # the bits of five bytes
-        byte = value[position]
-        position += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004  # the last byte of a varint has its highest bit clear
-            return number, position
-        shift += 7
-    raise MetadataRecordError("a metadata record is shorter than its own head")

@@ -109,7 +109,7 @@ def parse_commit(value: bytes | None) -> Commit | None:
             (epoch,) = _INT.unpack_from(value, at)
             at += _INT.size
         if version in _FLEXIBLE:
-            length, at = read_varint(memoryview(value), at)
+            length, at = read_varint(value, at)
             metadata = value[at : at + length - 1].decode()
             topic_id = _find_topic_id(value, at + length - 1 + _LONG.size)
         elif version <= max(_WITH_EPOCH):
@@ -119,11 +119,10 @@ def parse_commit(value: bytes | None) -> Commit | None:
 
 def _find_topic_id(value: bytes, at: int) -> str | None:
     """Return the topic id among the tagged fields, which begin here. Consumers of Kafka 4.1 and later commit it."""
-    view = memoryview(value)
-    count, at = read_varint(view, at)
+    count, at = read_varint(value, at)
     for _number in range(count):
-        tag, at = read_varint(view, at)
-        size, at = read_varint(view, at)
+        tag, at = read_varint(value, at)
+        size, at = read_varint(value, at)
         if tag == _TOPIC_ID_TAG and size == _UUID_BYTES and at + size <= len(value):
             return uuid_text(uuid.UUID(bytes=value[at : at + size]))
         at += size

@@ -33,8 +33,7 @@ from .bulk import (
     UnusualAnswerError,
     encode_size,
     encode_topics,
-    read_partition_results,
-    read_topics,
+    read_results,
 )
 from .messages import by_topic
 from .settings import Address
@@ -187,19 +186,10 @@ def _encode_entry(number: int, replicas: Sequence[int] | None) -> bytes:
 
 
 def _read_answer(view: memoryview, head: struct.Struct) -> BulkAnswer[_Altered]:
-    answers: dict[TopicPartition, tuple[int, str | None]] = {}
-
-    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
-        results, position = read_partition_results(view, position, count)
-        for number, code, message in results:
-            answers[TopicPartition(topic, number)] = (code, message)
-        return position
-
     throttle_time_ms, code, message_size = head.unpack_from(view)
     if code or message_size:
         raise UnusualAnswerError
-    read_topics(view, head.size, read_partitions)
-    return BulkAnswer(throttle_time_ms, _Altered(code, None, answers))
+    return BulkAnswer(throttle_time_ms, _Altered(code, None, read_results(view, head.size)))
 
 
 def _convert_answer(response: Any) -> _Altered:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from .._model.log_contents import EpochRange
 from .._model.run import KafkaOpsError
+from .bulk import UnusualAnswerError, read_varint
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -228,15 +229,9 @@ def _snappy_blocks(payload: bytes) -> Iterator[bytes]:
 
 
 def _snappy_block(block: bytes) -> bytes:
-    return bytes(pa.Codec("snappy").decompress(block, _read_varint(block)))
-
-
-def _read_varint(data: bytes) -> int:
-    """Read the decompressed size that a raw snappy block begins with."""
-    size = shift = 0
-    for byte in data:
-        size |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 - the last byte of a varint has its highest bit clear
-            return size
-        shift += 7
-    raise ValueError("the block has no size")
+    """Decompress a raw block, which begins with its decompressed size. Raises ValueError if it does not."""
+    try:
+        size, _position = read_varint(block, 0)
+    except (IndexError, UnusualAnswerError):
+        raise ValueError("the block has no size") from None
+    return bytes(pa.Codec("snappy").decompress(block, size))

@@ -134,10 +134,10 @@ def _parse_value(kind: int, value: bytes) -> ShareState | None:
 
 def _parse_batches(value: bytes, at: int) -> Iterator[_Batch]:
     """Yield the elements of a compact array: its length is one less than the varint. Each ends with its tags."""
-    count, at = read_varint(memoryview(value), at)
+    count, at = read_varint(value, at)
     for _number in range(count - 1):
         first, last, state, _deliveries = _BATCH.unpack_from(value, at)
         yield _Batch(first, last, state)
-        tags, at = read_varint(memoryview(value), at + _BATCH.size)
+        tags, at = read_varint(value, at + _BATCH.size)
         if tags:
             raise UnusualAnswerError("a state batch has tags")

@@ -18,13 +18,13 @@ from functools import cache
 from typing import Any
 
 from .._model.quorum import Endpoint, VoterNode
-from .messages import parse_fields, parse_uuid
+from .messages import define_struct, parse_uuid
 from .metadata_records import MetadataRecordError, id_text
 from .record_batch import CONTROL_KEY, CONTROL_VERSION, HEADER_BYTES, LENGTH_END, MAGIC
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from crc32c import crc32c
-    from kafka.protocol.schemas import StructField
+    from kafka.record.util import encode_varint
 
 KRAFT_VERSION = 5
 KRAFT_VOTERS = 6
@@ -104,12 +104,9 @@ def _record(key: bytes, value: bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Return a number >= 0 in zigzag coding."""
-    number, out = number << 1, bytearray()
-    while number >= 0x80:  # noqa: PLR2004  # seven bits a byte, the highest says that another follows
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
+    found = bytearray()
+    encode_varint(number, found.append)
+    return bytes(found)
 
 
 def _voter(found: Any) -> VoterNode:
@@ -125,12 +122,4 @@ def _voter(found: Any) -> VoterNode:
 
 @cache
 def _struct() -> Any:
-    definition = {
-        "type": "data",
-        "name": "VotersRecord",
-        "validVersions": "0",
-        "flexibleVersions": "0+",
-        "fields": parse_fields(_VOTERS),
-        "versions": "0+",
-    }
-    return StructField(definition)
+    return define_struct("VotersRecord", _VOTERS)
