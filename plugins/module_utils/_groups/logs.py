@@ -106,10 +106,7 @@ def _ask_epochs(
     kafka: Kafka, address: Address, questions: Mapping[TopicPartition, int]
 ) -> dict[tuple[TopicPartition, int], int | None]:
     """Return where each epoch ends in the log; None if the log has no newer epoch."""
-    by_topic: dict[str, dict[int, int]] = {}
-    for name, epoch in questions.items():
-        by_topic.setdefault(name.topic, {})[name.partition] = epoch
-    answers = kafka.epoch_ends(address, by_topic)
+    answers = kafka.epoch_ends(address, questions)
     cuts: dict[tuple[TopicPartition, int], int | None] = {}
     for name, epoch in questions.items():
         answer = answers.get(name.topic, {}).get(name.partition)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from .._kafka.cluster import online_addresses
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.held_replicas import OffsetAnswer, only_answers
 from .._kafka.port import Kafka
@@ -22,7 +23,7 @@ from .._kafka.settings import Address
 from .._model.background import in_background
 from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Outage
-from .._model.partition import MIN_ISR, Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
@@ -72,11 +73,7 @@ def find_outages(
     states = {each.topic_partition: each for each in offline}
     if not states:
         return FoundOutages({}, ReadHistory(None, ""))
-    online = {
-        each.broker_id: Address(each.host, each.port)
-        for each in brokers
-        if each.state is BrokerState.ONLINE and each.host is not None and each.port is not None
-    }
+    online = online_addresses(brokers)
     question = HistoryQuestion(
         {each: state.topic_id for each, state in states.items()},
         {each: tuple(b for b in state.replicas if b in online) for each, state in states.items()},

@@ -14,10 +14,11 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from .._kafka.base_port import BaseKafka
+from .._kafka.cluster import online_addresses
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.replaced_disk import LogBeginning, explain_replaced, leads_alone
 from .._model.run import KafkaOpsError
 from .kept_disk import find_kept
@@ -35,11 +36,7 @@ def find_replaced_leaders(
     """
     kafka = base if isinstance(base, Kafka) else Kafka(base.wire)
     led = {each.topic_partition: each for each in states if leads_alone(each)}
-    addresses = {
-        each.broker_id: Address(each.host, each.port)
-        for each in brokers
-        if each.state is BrokerState.ONLINE and each.host and each.port
-    }
+    addresses = online_addresses(brokers)
     to_ask = {state.leader_id for state in led.values()} & addresses.keys()
     asked = {each: _choose(each, states, led) for each in sorted(to_ask)}
     answers = kafka.in_parallel(

@@ -27,7 +27,7 @@ from typing import Any
 from .._model.run import KafkaOpsError
 from .errors import SettingsError, describe_unreadable
 from .sasl_properties import sasl_options
-from .settings import SASL_MECHANISMS, SECURITY_PROTOCOLS, parse_addresses
+from .settings import SASL_MECHANISMS, SECURITY_PROTOCOLS, parse_addresses, split_list
 from .tls_properties import tls_options
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -285,7 +285,7 @@ def resolve(
     """
     refusals: list[str] = []
     lookups: dict[str, _Lookup] = {}
-    for name in filter(None, map(str.strip, properties.get("config.providers", "").split(","))):
+    for name in split_list(properties.get("config.providers", "")):
         try:
             lookups[name] = _make_lookup(name, properties, os.environ if environment is None else environment)
         except _ProviderError as error:
@@ -314,7 +314,7 @@ def _look_up(found: re.Match[str], lookups: Mapping[str, _Lookup]) -> str:
 
 def _make_lookup(name: str, properties: Mapping[str, str], environment: Mapping[str, str]) -> _Lookup:
     class_name = properties.get(f"config.providers.{name}.class", "").strip()
-    allowed = _allowed_paths(properties.get(f"config.providers.{name}.param.allowed.paths", ""))
+    allowed = [*map(Path, split_list(properties.get(f"config.providers.{name}.param.allowed.paths", "")))]
     if class_name == f"{_PACKAGE}FileConfigProvider":
         return lambda path, key: _read_from_file(_check_path(path, allowed), key)
     if class_name == f"{_PACKAGE}DirectoryConfigProvider":
@@ -327,10 +327,6 @@ def _make_lookup(name: str, properties: Mapping[str, str], environment: Mapping[
         "EnvVarConfigProvider and DirectoryConfigProvider can be used here; give what it would return otherwise, "
         "for instance as sasl_password"
     )
-
-
-def _allowed_paths(text: str) -> list[Path]:
-    return [Path(each.strip()) for each in text.split(",") if each.strip()]
 
 
 def _check_path(path: str, allowed: list[Path]) -> Path:

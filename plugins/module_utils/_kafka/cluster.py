@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -94,6 +94,15 @@ class Cluster:
                 turns[each.broker_id] = earlier[each.rack]
                 earlier[each.rack] += 1
         return {each: addresses[each] for each in sorted(turns, key=lambda broker_id: turns[broker_id])}
+
+
+def online_addresses(brokers: Iterable[Broker]) -> dict[int, Address]:
+    """Return the addresses of the brokers that are online, by id."""
+    return {
+        each.broker_id: Address(each.host, each.port)
+        for each in brokers
+        if each.state is BrokerState.ONLINE and each.host is not None and each.port is not None
+    }
 
 
 def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:

@@ -16,14 +16,15 @@ E:
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from .._model.partition import EpochEnd, tuple_maker
+from .._model.partition import EpochEnd, TopicPartition, tuple_maker
 from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError
 from .bulk_fetch import QUESTION, fetch_request, read_fetch
+from .messages import CONSUMER
 
-_CONSUMER = -1
 _BEYOND_ANY_LOG = 2**62
 _ANSWER = struct.Struct(">ih24xB4xBB")
 """Partition, error code, aborted transactions, records, number of tags. The high watermark, last stable offset,
@@ -55,13 +56,21 @@ Answers: TypeAlias = "dict[str, dict[int, EpochAnswer]]"
 """By topic and partition number. A gather has millions of these answers, so most are a plain EpochEnd."""
 
 
+def questions_about(epochs: Mapping[TopicPartition, int]) -> Questions:
+    """Return the question about one epoch of each of these partitions."""
+    questions: Questions = {}
+    for (topic, number), epoch in epochs.items():
+        questions.setdefault(topic, {})[number] = epoch
+    return questions
+
+
 def epochs_request(questions: Questions) -> BulkRequest[Answers]:
     """Ask about one epoch of each partition. A broker answers a partition once for each request."""
     packed = {
         topic: [QUESTION.pack(number, -1, _BEYOND_ANY_LOG, epoch, -1, 1, 0) for number, epoch in epochs.items()]
         for topic, epochs in questions.items()
     }
-    return fetch_request(_CONSUMER, 1, packed, _read_answer, _convert_answer)
+    return fetch_request(CONSUMER, 1, packed, _read_answer, _convert_answer)
 
 
 def _read_answer(view: memoryview) -> BulkAnswer[Answers]:

@@ -70,29 +70,18 @@ class GroupCommits:
 def group_states(wire: Wire, address: Address, *, is_share: bool = False, clock: Clock = time) -> dict[str, str]:
     """Return the state of each group that this broker coordinates and that our principal may see, in order of name.
 
-    Share groups have no committed offsets. These or all others are returned.
-
-    Raises BrokerCallError or RequestRefusedError.
-    """
-    listed = sorted(list_groups(wire, address, clock=clock), key=lambda each: str(each.group_id))
-    return {
-        each.group_id: each.group_state
-        for each in listed
-        if (getattr(each, "group_type", "").lower() == _SHARE_GROUP) is is_share
-    }
-
-
-def list_groups(wire: Wire, address: Address, *, clock: Clock = time) -> Sequence[Any]:
-    """Return the groups of all types, as ListGroups lists them. Since Kafka 3.8 they have a type.
-
-    A coordinator that has just been elected is still loading its groups: it is asked again, for one request_timeout_ms.
+    Share groups have no committed offsets. These or all others are returned. A coordinator that has just been elected
+    is still loading its groups: it is asked again, for one request_timeout_ms.
 
     Raises BrokerCallError or RequestRefusedError.
     """
     response = call_until_loaded(wire, address, ListGroupsRequest(), clock)
     error_codes.raise_if_refused("ListGroups", response)
-    groups: Sequence[Any] = response.groups
-    return groups
+    return {
+        each.group_id: each.group_state
+        for each in sorted(response.groups, key=lambda each: str(each.group_id))
+        if (getattr(each, "group_type", "").lower() == _SHARE_GROUP) is is_share  # since Kafka 3.8, groups have a type
+    }
 
 
 def call_until_loaded(wire: Wire, address: Address, request: Any, clock: Clock) -> Any:

@@ -117,12 +117,12 @@ def _read_batches(
 
 def read_headers(reading: Mapping[TopicPartition, HeaderReader]) -> Exchange[None]:
     """Carry out all searches, in rounds: each round reads the next offsets of all logs."""
-    while rounds := _in_requests((each, search.next_offsets()) for each, search in reading.items()):
+    while rounds := in_requests((each, search.next_offsets()) for each, search in reading.items()):
         answers = yield [headers_request(offsets, _HEADER_BYTES) for offsets in rounds]
         full = _take(reading, rounds, answers)
         large: list[_Asked] = []
         for some in in_batches(full, _FULL_AT_ONCE):
-            requests = _in_requests(grouped(some).items())
+            requests = in_requests(grouped(some).items())
             answers = yield [headers_request(offsets, _FULL_BATCH_BYTES) for offsets in requests]
             large += _take(reading, requests, answers)
         for some in in_batches(large, _LARGE_AT_ONCE):
@@ -148,12 +148,12 @@ def _take(
     return larger
 
 
-def _in_requests(asked: Iterable[tuple[TopicPartition, Sequence[int]]]) -> list[Offsets]:
-    """Return the offsets of each partition in requests that have the partition once."""
-    requests: list[Offsets] = []
-    for each, offsets in asked:
-        for index, offset in enumerate(offsets):
+def in_requests(asked: Iterable[tuple[tuple[str, int], Iterable[int]]]) -> list[dict[str, dict[int, int]]]:
+    """Return the offsets or epochs of each partition in requests that have the partition once."""
+    requests: list[dict[str, dict[int, int]]] = []
+    for (topic, number), questions in asked:
+        for index, question in enumerate(questions):
             if index == len(requests):
                 requests.append({})
-            requests[index].setdefault(each.topic, {})[each.partition] = offset
+            requests[index].setdefault(topic, {})[number] = question
     return requests

@@ -22,7 +22,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 _DEBUGGING_REPLICA = -2
 """Neither a consumer nor a follower: a broker answers it for its own log even if it is not the leader."""
-_CONSUMER = -1
 _READ_UNCOMMITTED = 0
 _HEAD = struct.Struct(">ib")
 _QUESTION = struct.Struct(">iiqB")
@@ -95,27 +94,21 @@ def offsets_at(connection: Connection, times_ms: Mapping[TopicPartition, int]) -
     return answers
 
 
-def offsets_request(partitions: Sequence[TopicPartition], which: HeldOffset) -> BulkRequest[Answers]:
+def offsets_request(
+    partitions: Sequence[TopicPartition], which: HeldOffset, asked_by: int = _DEBUGGING_REPLICA
+) -> BulkRequest[Answers]:
     """Ask for this offset of each replica that this broker holds. LAST_TIERED is negative if the broker does not know.
 
-    The epoch beside LOG_END is the partition's current leader epoch, not the last written one. The lists show if a
-    broker answers a partition more than once, which is an error.
+    As ``CONSUMER``, LOG_END is the high watermark, and brokers that do not lead a partition refuse. The epoch beside
+    LOG_END is the partition's current leader epoch, not the last written one. The lists show if a broker answers a
+    partition more than once, which is an error.
     """
     timestamp = which.value
     questions = {
         topic: [_QUESTION.pack(number, -1, timestamp, 0) for number in numbers]
         for topic, numbers in by_topic(partitions).items()
     }
-    return _request(questions, which.version)
-
-
-def high_watermarks_request(partitions: Sequence[TopicPartition]) -> BulkRequest[Answers]:
-    """Ask the leader of these partitions for their high watermarks, as a consumer. Other brokers refuse."""
-    questions = {
-        topic: [_QUESTION.pack(number, -1, HeldOffset.LOG_END.value, 0) for number in numbers]
-        for topic, numbers in by_topic(partitions).items()
-    }
-    return _request(questions, HeldOffset.LOG_END.version, _CONSUMER)
+    return _request(questions, which.version, asked_by)
 
 
 def _request(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from .._model.partition import EpochEnd, TopicPartition, in_batches
 from .._model.replaced_disk import LogBeginning
 from .connection import Connection
-from .epochs import Questions, epochs_request
+from .epochs import epochs_request, questions_about
 from .held_replicas import HeldOffset, OffsetAnswer, held_offsets, only_answer
 from .log_dirs import LogDirs, describe_log_dirs
 
@@ -58,12 +58,9 @@ def _only(answers: Sequence[OffsetAnswer]) -> OffsetAnswer | None:
 
 def _read_first_epochs(connection: Connection, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
     """Return where leader epoch 0 ends in each log that starts at offset 0; 0 if its first epoch is a later one."""
-    questions: Questions = {}
-    for each in partitions:
-        questions.setdefault(each.topic, {})[each.partition] = 0
-    if not questions:
+    if not partitions:
         return {}
-    answers = connection.call(epochs_request(questions)).value
+    answers = connection.call(epochs_request(questions_about(dict.fromkeys(partitions, 0)))).value
     return {
         each: answer.end_offset
         for each in partitions

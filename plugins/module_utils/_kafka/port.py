@@ -311,8 +311,7 @@ class Kafka(BaseKafka):
         """Return the reader of a leader's committed records from an offset on (Fetch)."""
         return log_reading.CommittedLog(partial(self.wire.separate_wire.call, leader), partition, offset)
 
-    def epoch_ends(self, address: Address, questions: epochs.Questions) -> epochs.Answers:
-        """Return where one epoch of each of this broker's replicas ends (Fetch, see ``epochs``)."""
-        return self.wire.with_connection(
-            address, lambda connection: connection.call(epochs.epochs_request(questions)).value
-        )
+    def epoch_ends(self, address: Address, asked: Mapping[TopicPartition, int]) -> epochs.Answers:
+        """Return where one epoch of each of these replicas of a broker ends (Fetch, see ``epochs``)."""
+        answers: epochs.Answers = self.wire.call(address, epochs.epochs_request(epochs.questions_about(asked))).value
+        return answers

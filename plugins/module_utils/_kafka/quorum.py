@@ -21,7 +21,7 @@ from .._model.quorum import Endpoint, QuorumReplica, QuorumState
 from .._model.setting import BROKER_RESOURCE
 from . import error_codes
 from .messages import describe_configs_request, fetch_request, uuid_text
-from .settings import Address, parse_addresses
+from .settings import Address, parse_addresses, split_list
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest
@@ -288,19 +288,14 @@ def _known(value: int) -> int | None:
 def _parse_addresses(text: str) -> tuple[Address, ...]:
     """Parse a list of ``host:port`` or ``id@host:port``. Return nothing if it is invalid."""
     try:
-        return tuple(
-            address
-            for each in text.split(",")
-            if each.strip()
-            for address in parse_addresses(each.strip().rpartition("@")[2])
-        )
+        return tuple(address for each in split_list(text) for address in parse_addresses(each.rpartition("@")[2]))
     except ValueError:
         return ()
 
 
 def _parse_ids(text: str) -> frozenset[int]:
     """Parse the ids in a list of ``id@host:port``."""
-    ids = (each.strip().partition("@")[0] for each in text.split(","))
+    ids = (each.partition("@")[0] for each in split_list(text))
     return frozenset(int(each) for each in ids if each.isdecimal())
 
 

@@ -16,7 +16,7 @@ from . import error_codes
 from .batch_headers import BatchEpoch
 from .epochs import EpochAnswer, NoEpochEnd
 from .header_search import HeaderSearch
-from .held_replicas import OffsetAnswer
+from .held_replicas import OffsetAnswer, only_answer
 from .lineage_search import LineageSearch
 from .log_dirs import LogDirs
 
@@ -209,5 +209,5 @@ def _count_error(times: int, request: str) -> tuple[Cause, str]:
 
 
 def _known_offset(answers: Sequence[OffsetAnswer]) -> int | None:
-    known = len(answers) == 1 and not answers[0].error_code and answers[0].offset >= 0
-    return answers[0].offset if known else None
+    found = only_answer(answers)
+    return found.offset if found is not None and found.offset >= 0 else None

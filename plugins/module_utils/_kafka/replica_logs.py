@@ -31,9 +31,9 @@ from .._model.partition import (
 from .._model.run import Clock
 from .cluster import check_identity
 from .connection import Connection
-from .epochs import Questions, epochs_request
+from .epochs import Questions, epochs_request, questions_about
 from .errors import BrokerCallError
-from .header_reading import read_headers
+from .header_reading import in_requests, read_headers
 from .held_replicas import HeldOffset, OffsetAnswer, offsets_request
 from .lockstep import Exchange, Requests, in_lockstep
 from .log_dirs import LogDirs, log_dirs_request
@@ -271,9 +271,7 @@ class _Probe:
         }
         if not expected:
             return
-        questions: Questions = {}
-        for each, newest in expected.items():
-            questions.setdefault(each.topic, {})[each.partition] = newest.epoch
+        questions = questions_about({each: newest.epoch for each, newest in expected.items()})
         (found,) = yield [epochs_request(questions)]
         for each, newest in expected.items():
             if found.get(each.topic, {}).get(each.partition) == newest:
@@ -344,12 +342,9 @@ def _next_questions(searching: _Searching, *, is_distant: bool) -> list[Question
         if not searching[topic]:
             del searching[topic]
     max_questions = max(1, _QUESTIONS_AT_ONCE // max(1, sum(map(len, searching.values()))))
-    requests: list[Questions] = []
-    for topic, of_topic in searching.items():
-        for number, answers in of_topic.items():
-            questions = answers.search.next_questions(max_questions, is_distant=is_distant) if answers.search else ()
-            for index, epoch in enumerate(questions):
-                if index == len(requests):
-                    requests.append({})
-                requests[index].setdefault(topic, {})[number] = epoch
-    return requests
+    return in_requests(
+        ((topic, number), answers.search.next_questions(max_questions, is_distant=is_distant))
+        for topic, of_topic in searching.items()
+        for number, answers in of_topic.items()
+        if answers.search
+    )

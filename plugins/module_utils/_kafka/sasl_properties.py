@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from .jaas import JaasError, LoginModule, parse_jaas, read_kafka_opts
-from .strimzi_oauth import STRIMZI_HANDLER, read_strimzi
-from .tls_properties import tls_options
+from .oauth_properties import STRIMZI_HANDLER, read_oauth, read_strimzi
 
 _KAFKA_DEFAULT_MECHANISM = "GSSAPI"
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -34,8 +33,6 @@ _HANDLERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sasl.client.callback.handler.class": {"AWS_MSK_IAM": ("IAMClientCallbackHandler",)},
 }
 """Callback handlers whose function this collection has. Any other one is Java code."""
-_EXTENSION = "extension_"
-_CA_NAMES = frozenset({"ssl_cafile", "ssl_ca_pem"})
 
 
 def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -66,7 +63,7 @@ def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> 
             refusals += _read_aws(module, options)
         elif mechanism == "OAUTHBEARER":
             handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
-            read = read_strimzi if handler == STRIMZI_HANDLER else _read_oauth
+            read = read_strimzi if handler == STRIMZI_HANDLER else read_oauth
             refusals += read(module, options)
         else:
             refusals += _read_password(module, options)
@@ -124,30 +121,6 @@ def _read_kerberos(module: LoginModule, options: dict[str, Any]) -> Iterator[str
         options["sasl_kerberos_keytab"] = module.options.get("keyTab", "").removeprefix("file:")
     elif not is_set("useTicketCache"):
         yield "sasl.jaas.config sets neither useKeyTab=true nor useTicketCache=true, so Java would ask for a password"
-
-
-def _read_oauth(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
-    names = {
-        "clientId": "sasl_oauthbearer_client_id",
-        "clientSecret": "sasl_oauthbearer_client_secret",
-        "scope": "sasl_oauthbearer_scope",
-    }
-    options |= {ours: module.options[java] for java, ours in names.items() if module.options.get(java)}
-    extensions = {name: value for name, value in module.options.items() if name.startswith(_EXTENSION)}
-    if any("," in value or "=" in value for value in extensions.values()):
-        yield "sasl.jaas.config has a SASL extension with a comma or equals sign, which cannot be sent from here"
-    elif extensions:
-        options["sasl_oauthbearer_extensions"] = ",".join(
-            f"{name.removeprefix(_EXTENSION)}={value}" for name, value in extensions.items()
-        )
-    if any(name.startswith("unsecuredLogin") for name in module.options):
-        yield "sasl.jaas.config asks for an unsecured token, which is for development: give sasl_oauthbearer_token"
-    # Kafka takes the TLS options of the token endpoint from here, not from the broker's options.
-    tls, refused = tls_options(module.options, {})
-    options |= {f"sasl_oauthbearer_{name.removeprefix('ssl_')}": tls[name] for name in _CA_NAMES & tls.keys()}
-    yield from (f"sasl.jaas.config: {refusal}" for refusal in refused)
-    for name in tls.keys() - _CA_NAMES:
-        yield f"sasl.jaas.config: this option for TLS to the token endpoint is not supported here ({name})"
 
 
 def _read_aws(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:

@@ -235,6 +235,11 @@ def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
     raise SettingsError(problems)
 
 
+def split_list(text: str) -> list[str]:
+    """Return the entries of a comma-separated list, without the spaces around them. Empty ones are dropped."""
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
 def parse_addresses(text: str) -> list[Address]:
     """Parse a comma-separated list as in ``bootstrap.servers``. A ``PROTOCOL://`` prefix is allowed and ignored.
 
@@ -242,7 +247,7 @@ def parse_addresses(text: str) -> list[Address]:
     """
     addresses: list[Address] = []
     problems: list[str] = []
-    for entry in filter(None, map(str.strip, text.split(","))):
+    for entry in split_list(text):
         try:
             addresses.append(_parse_address(entry))
         except ValueError as error:

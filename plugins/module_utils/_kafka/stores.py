@@ -64,10 +64,13 @@ class KeyMaterial:
     password: str = field(repr=False)
 
 
-def is_pem(path: str) -> bool:
-    """Return whether a file has a PEM block near its beginning. Raises OSError."""
-    with Path(path).open("rb") as file:
-        return _PEM_BEGINS in file.read(65536)
+def is_pem(path: str, kind: str | None) -> bool:
+    """Return whether a file has a PEM block near its beginning, or PEM is the ``kind`` of store. Raises StoreError."""
+    try:
+        with Path(path).open("rb") as file:
+            return _PEM_BEGINS in file.read(65536) or (kind or "").upper() == "PEM"
+    except OSError as error:
+        raise StoreError(f"{path} {describe_unreadable(error)}") from None
 
 
 def read_trust_store(path: str, password: str | None) -> str:

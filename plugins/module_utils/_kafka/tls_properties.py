@@ -11,8 +11,7 @@ import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .errors import describe_unreadable
-from .settings import TLS_VERSIONS
+from .settings import TLS_VERSIONS, split_list
 from .stores import StoreError, is_pem, normalized_pem, read_key_store, read_trust_store
 
 _TRUST = ("ssl_cafile",)
@@ -55,7 +54,7 @@ def _read_hostname_check(properties: Mapping[str, str], options: dict[str, Any])
 
 
 def _read_versions(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
-    enabled = _split_list(properties, "ssl.enabled.protocols")
+    enabled = split_list(properties.get("ssl.enabled.protocols", ""))
     if not enabled:
         return
     unknown = [each for each in enabled if each not in TLS_VERSIONS and each not in _OLD_VERSIONS]
@@ -68,7 +67,7 @@ def _read_versions(properties: Mapping[str, str], options: dict[str, Any]) -> It
 
 
 def _read_ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
-    wanted = _split_list(properties, "ssl.cipher.suites")
+    wanted = split_list(properties.get("ssl.cipher.suites", ""))
     if not wanted:
         return
     try:
@@ -127,7 +126,7 @@ def _read_trusted_certificates(properties: Mapping[str, str], options: dict[str,
     try:
         if inline:
             options["ssl_ca_pem"] = normalized_pem(inline, "CERTIFICATE")
-        elif location and _is_pem(location, properties.get("ssl.truststore.type")):
+        elif location and is_pem(location, properties.get("ssl.truststore.type")):
             options["ssl_cafile"] = location
         elif location:
             options["ssl_ca_pem"] = read_trust_store(location, properties.get("ssl.truststore.password"))
@@ -149,7 +148,7 @@ def _read_own_key(properties: Mapping[str, str], options: dict[str, Any], key_pa
             place = "ssl.keystore.certificate.chain"
             options["ssl_certificate_pem"] = normalized_pem(chain, "CERTIFICATE")
             options["ssl_key_password"] = key_password
-        elif location and _is_pem(location, properties.get("ssl.keystore.type")):
+        elif location and is_pem(location, properties.get("ssl.keystore.type")):
             options["ssl_certfile"] = location
             options["ssl_key_password"] = key_password
         elif location and not password:
@@ -160,14 +159,3 @@ def _read_own_key(properties: Mapping[str, str], options: dict[str, Any], key_pa
             options["ssl_key_password"] = material.password
     except StoreError as error:
         yield f"{place}: {error}"
-
-
-def _is_pem(location: str, kind: str | None) -> bool:
-    try:
-        return is_pem(location) or (kind or "").upper() == "PEM"
-    except OSError as error:
-        raise StoreError(f"{location} {describe_unreadable(error)}") from None
-
-
-def _split_list(properties: Mapping[str, str], name: str) -> list[str]:
-    return [each.strip() for each in properties.get(name, "").split(",") if each.strip()]

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._kafka.settings import split_list
 from .._model.run import KafkaOpsError
 from .copy import StaticVoter, Vote
 
@@ -79,13 +80,13 @@ def read_properties(path: str) -> NodeProperties:
         raise NodeFileError(
             f"{path}: node.id is {node_id!r}, and only the node itself knows the number. Write it there"
         )
-    names = tuple(_split(found.get("controller.listener.names", "")))
+    names = tuple(split_list(found.get("controller.listener.names", "")))
     endpoints = _listeners(found)
     return NodeProperties(
         path,
-        found.get("metadata.log.dir") or next(iter(_split(directories)), ""),
+        found.get("metadata.log.dir") or next(iter(split_list(directories)), ""),
         int(node_id),
-        tuple(_split(found.get("process.roles", ""))),
+        tuple(split_list(found.get("process.roles", ""))),
         tuple(parse_voters(found.get(VOTERS, ""), path)),
         tuple(StaticVoter(int(node_id), *endpoints[name]) for name in names if name in endpoints),
         tuple(name for name in names if name in endpoints),
@@ -95,7 +96,7 @@ def read_properties(path: str) -> NodeProperties:
 def parse_voters(text: str, path: str) -> list[StaticVoter]:
     """Read a value of ``controller.quorum.voters``. Raises NodeFileError."""
     voters = []
-    for each in _split(text):
+    for each in split_list(text):
         number, _at, where = each.partition("@")
         try:
             voters.append(StaticVoter(int(number), *_host_and_port(where)))
@@ -127,15 +128,11 @@ def _host_and_port(where: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _split(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
-
-
 def _listeners(found: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     """Return host and port of each listener by its name: as advertised, or else as it listens."""
     endpoints = {}
     for key in ("listeners", "advertised.listeners"):
-        for each in _split(found.get(key, "")):
+        for each in split_list(found.get(key, "")):
             name, _separator, where = each.partition("://")
             with suppress(ValueError):
                 host, port = _host_and_port(where)

@@ -22,9 +22,10 @@ from .._kafka import error_codes
 from .._kafka.cluster import check_identity
 from .._kafka.connection import Connection
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.held_replicas import HeldOffset, OffsetAnswer, high_watermarks_request, offsets_request
+from .._kafka.held_replicas import HeldOffset, OffsetAnswer, offsets_request
 from .._kafka.log_dir_space import LogDirSpace, describe_log_dir_space
 from .._kafka.log_dirs import LogDirs, log_dirs_request
+from .._kafka.messages import CONSUMER
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, Cause, PartitionState, TopicPartition, grouped, in_batches
@@ -183,7 +184,7 @@ def _ask(
         offsets = [
             offsets_request(partitions, HeldOffset.LOG_END),
             offsets_request(partitions, HeldOffset.LOG_START),
-            *([high_watermarks_request(led)] if led else []),
+            *([offsets_request(led, HeldOffset.LOG_END, CONSUMER)] if led else []),
         ]
         ends, starts, *marks = (
             each.value for each in connection.call_pipelined(offsets, limit_ms, limit_ms * len(offsets))

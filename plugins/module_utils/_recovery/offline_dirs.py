@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from .._kafka.base_port import BaseKafka
+from .._kafka.cluster import online_addresses
 from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
-from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import plural
 from .._module.options import describe_unknown_brokers
@@ -39,11 +39,7 @@ def add_offline_dirs(
     On a healthy cluster, no request is sent.
     """
     offline = Counter(broker_id for each in partitions for broker_id in each.offline_replicas)
-    addresses = {
-        each.broker_id: Address(each.host, each.port)
-        for each in brokers
-        if each.state is BrokerState.ONLINE and offline[each.broker_id] and each.host and each.port
-    }
+    addresses = online_addresses(each for each in brokers if offline[each.broker_id])
     if not addresses:
         return tuple(brokers)
     found = kafka.in_parallel(lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], ()), addresses)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._history.host_boots import HOST_BOOTS
+from .._kafka.cluster import online_addresses
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._kafka.settings import Address
-from .._model.partition import UNCLEAN, Broker, BrokerState, TopicPartition
+from .._model.partition import UNCLEAN, Broker, TopicPartition
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
@@ -187,11 +187,10 @@ def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) ->
     if all(each.is_own for each in found.values()):
         return {topic: _Config(each.value == _TRUE, frozenset()) for topic, each in found.items()}
     said = set()
-    for broker in brokers:
-        if broker.state is BrokerState.ONLINE and broker.host is not None and broker.port is not None:
-            with suppress(BrokerCallError, RequestRefusedError):
-                entry = kafka.broker_config(Address(broker.host, broker.port), broker.broker_id, UNCLEAN)
-                said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
+    for broker_id, address in online_addresses(brokers).items():
+        with suppress(BrokerCallError, RequestRefusedError):
+            entry = kafka.broker_config(address, broker_id, UNCLEAN)
+            said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
     controllers = kafka.controller_configs(UNCLEAN)
     said |= {value == _TRUE for value in controllers.values.values() if value is not None}
     return {

@@ -43,10 +43,11 @@ class FakeLeader(Kafka):
     def log_end_offsets(self, address: Any, partitions: Sequence[TopicPartition]) -> Any:
         return {each: [OffsetAnswer(0, max(self.lineage.values()), 3)] for each in partitions}
 
-    def epoch_ends(self, address: Any, questions: Any) -> Any:
-        return {
-            topic: {number: self._end_of(epoch) for number, epoch in each.items()} for topic, each in questions.items()
-        }
+    def epoch_ends(self, address: Any, asked: Mapping[TopicPartition, int]) -> Any:
+        ends: dict[str, dict[int, Any]] = {}
+        for each, epoch in asked.items():
+            ends.setdefault(each.topic, {})[each.partition] = self._end_of(epoch)
+        return ends
 
     def _end_of(self, epoch: int) -> Any:
         newest = max(each for each in self.lineage if each <= epoch)

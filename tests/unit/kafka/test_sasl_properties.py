@@ -48,6 +48,7 @@ def test_the_jaas_line_gives_the_name_and_password(
 def test_the_jaas_line_of_oauth(tmp_path: Path) -> None:
     jaas = (
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+        'ssl.endpoint.identification.algorithm="https" '
         f'clientId="us" clientSecret="{SECRET}" scope="kafka" oauth.scope="theirs" extension_logicalCluster="x";'
     )
     options = read(tmp_path, f"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config={jaas}\n")
