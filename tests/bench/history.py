@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import struct
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -117,7 +116,7 @@ def _read(log: _MadeUpLog) -> None:
     question = HistoryQuestion(
         dict.fromkeys(partitions, uuid_text(_TOPIC)), dict.fromkeys(partitions, (2, 3)), (MIN_ISR,)
     )
-    found = read_log(cast("MetadataLog", log), question, HistoryLimits(max_seconds=600), time)
+    found = read_log(cast("MetadataLog", log), question, HistoryLimits(max_seconds=600))
     known = found.history.partitions.values() if found.history is not None else ()
     if len(known) != _PARTITIONS or any(each.leader_lost_at_ms is None for each in known):
         raise CannotMeasureError(f"{len(known)} partitions are known: {found.missing}")

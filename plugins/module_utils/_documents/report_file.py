@@ -29,20 +29,15 @@ class ReportFile:
             refuse_existing(path)
 
     @garbage_collection_paused()
-    def write(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> None:
+    def write(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema) -> None:
         """Write the document that ``document_at`` makes for the times of start and end, if a path was given.
 
         The file gets mode 0600. Raises DocumentError if it cannot be written, or if it does not meet the schema.
         """
-        if self._path is None:
-            return
-        document = document_at(self._started_at, utc_now())
-        if schema is None:
-            write_new_file(self._path, format_report(document))
-        else:
-            write_document(self._path, document, schema)
+        if self._path is not None:
+            write_document(self._path, document_at(self._started_at, utc_now()), schema)
 
-    def write_or_explain(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> str:
+    def write_or_explain(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema) -> str:
         """Write the report at the end, and return the error as text, so that the outcomes are still returned.
 
         The text is empty if the report was written, or if no path was given.

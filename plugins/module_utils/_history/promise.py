@@ -31,53 +31,35 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .._model.outage import Assumption
-from .._model.reasons import name_brokers
+from .._model.reasons import agreeing, name_brokers
 
 
 class Obstacle(StrEnum):
-    """Why the promise is not proven."""
+    """Why the promise is not proven. ``_WORDS`` says what each one means."""
 
     NO_HISTORY = "no_history"
-    """The log that was read says nothing about when the partition lost its leader."""
     LEFT_EARLIER = "left_earlier"
-    """The replica left the ISR before the log that was read begins."""
     MIN_ISR_UNKNOWN = "min_isr_unknown"
-    """No record says what min.insync.replicas was: it comes from the last leader's own properties, or it changed."""
     ISR_WAS_LARGE_ENOUGH = "isr_was_large_enough"
-    """Without the replica, the ISR still had min.insync.replicas members."""
     OLDER_TOPIC = "older_topic"
-    """A deleted topic of the same name had a smaller min.insync.replicas, and a broker may still use that."""
     OLDER_TOPIC_UNKNOWN = "older_topic_unknown"
-    """A leader may use the value of a deleted topic, and the log that was read does not reach back far enough."""
     UNCLEAN_ELECTION = "unclean_election"
     EARLIER_UNCLEAN_ELECTION = "earlier_unclean_election"
-    """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
     EARLIER_RESTART = "earlier_restart"
-    """Before. A broker stayed in the ISR, although it may have lost records by its restart."""
     EARLIER_LOSSES_UNKNOWN = "earlier_losses_unknown"
-    """A replica has not been in sync in the log that was read, and what was before may have cost the others records."""
     WAS_NO_REPLICA = "was_no_replica"
-    """A reassignment took the replica away since it left the ISR. So its log was deleted."""
     UNCLEAN_RESTART = "unclean_restart"
     LEFT_ELR = "left_elr"
-    """Kafka took the replica out of the ELR when its broker came back, as it does if the disk is not as it was left."""
     LOG_DIR_FAILED = "log_dir_failed"
-    """A log directory of its broker was offline before a restart. What was not synced to it is lost."""
     DISK_REPLACED = "disk_replaced"
     DISK_UNKNOWN = "disk_unknown"
-    """No record names the log directories before and after a restart of its broker."""
     LEADER_RESTARTED = "leader_restarted"
-    """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
     LEADER_DISK_REPLACED = "leader_disk_replaced"
-    """The same, with another log directory."""
     LEADER_DISK_UNKNOWN = "leader_disk_unknown"
     EMPTY = "empty"
     ENDS_EARLY = "ends_early"
-    """The history is from a copy that ends before now. The replica may have restarted uncleanly since."""
     NOT_DECODED = "not_decoded"
-    """The log has records that this collection does not know. They may say anything."""
     CLOCKS_DIFFER = "clocks_differ"
-    """Since the replica left, a controller's clock was behind an earlier one's: the order of events is not certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +255,7 @@ def explain_promise(promise: Promise) -> str:
     text = text.format(broker=promise.broker_id, other=promise.other, isr=[*promise.isr], min_isr=promise.min_isr)
     if promise.keeps_its_end:
         for condition, brokers in ((_SHUT_DOWN, promise.restarted), (_KILLED, promise.killed)):
-            were = "was" if len(brokers) == 1 else "were"
+            were = agreeing("were", len(brokers))
             text += condition.format(brokers=name_brokers(brokers), were=were) if brokers else ""
     if promise.is_kept:
         text += "".join(_UNSEEN[each] for each in promise.unseen)

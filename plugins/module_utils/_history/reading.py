@@ -30,7 +30,6 @@ from .._kafka.port import Kafka
 from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.partition import TopicPartition
 from .._model.reasons import plural
-from .._model.run import Clock
 from .directory import MetadataDirectory
 from .earlier_losses import counted_restarts, knows_earlier_losses
 from .events import Event, EventReader, make_history
@@ -174,7 +173,6 @@ def read_history(
     *,
     limits: HistoryLimits = HistoryLimits(),
     log_dir: str | None = None,
-    clock: Clock = time,
 ) -> ReadHistory:
     """Read the history from the active controller of this cluster.
 
@@ -184,12 +182,12 @@ def read_history(
     failures: list[str] = []
     if side.addresses:
         try:
-            return read_log(open_metadata_log(side.wire, side.addresses, cluster_id), question, limits, clock)
+            return read_log(open_metadata_log(side.wire, side.addresses, cluster_id), question, limits)
         except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
             failures.append(str(error))
     if log_dir is not None:
         try:
-            read = read_log(MetadataDirectory(log_dir, cluster_id), question, limits, clock)
+            read = read_log(MetadataDirectory(log_dir, cluster_id), question, limits)
         except (MetadataLogError, MetadataRecordError) as error:
             failures.append(str(error))
         else:
@@ -199,24 +197,19 @@ def read_history(
     return ReadHistory(None, "", "; ".join(failures))
 
 
-def read_log(
-    log: MetadataLog | MetadataDirectory, question: LogQuestion, limits: HistoryLimits, clock: Clock
-) -> ReadHistory:
+def read_log(log: MetadataLog | MetadataDirectory, question: LogQuestion, limits: HistoryLimits) -> ReadHistory:
     """Read the history from an open log. Raises BrokerCallError, MetadataLogError and MetadataRecordError."""
-    return _Reading(log, question, limits, clock).read()
+    return _Reading(log, question, limits).read()
 
 
 class _Reading:
     """One reading of the log, within its limits."""
 
-    def __init__(
-        self, log: MetadataLog | MetadataDirectory, question: LogQuestion, limits: HistoryLimits, clock: Clock
-    ) -> None:
+    def __init__(self, log: MetadataLog | MetadataDirectory, question: LogQuestion, limits: HistoryLimits) -> None:
         self._log = log
         self._question = question
         self._limits = limits
-        self._clock = clock
-        self._deadline = clock.monotonic() + limits.max_seconds
+        self._deadline = time.monotonic() + limits.max_seconds
         self._reader = question.reader()
         self._begins_at_ms = self._ends_at_ms = 0
         self._reached = 0
@@ -236,7 +229,9 @@ class _Reading:
                 first, has_base = found.snapshot.end_offset, True
         after = self._window(first, found.high_watermark, begins_at_ms=self._ends_at_ms)
         if after is None:
-            return ReadHistory(None, self.source, "the limit of bytes or seconds does not suffice for the metadata log")
+            return ReadHistory(
+                None, self._log.source, "the limit of bytes or seconds does not suffice for the metadata log"
+            )
         events = [*base, *after]
         history = self._history(events, has_base=has_base, begins_at=first, starts_at=found.start)
         width = FIRST_WINDOW
@@ -257,11 +252,7 @@ class _Reading:
             history = self._history(events, has_base=has_base, begins_at=first, starts_at=found.start)
         if not missing and not self._question.is_answered(history):
             missing = self._question.explain_unanswered(history, found.start)
-        return ReadHistory(history, self.source, missing, self._log.read_bytes)
-
-    @property
-    def source(self) -> str:
-        return self._log.source
+        return ReadHistory(history, self._log.source, missing, self._log.read_bytes)
 
     def _window(self, start: int, end: int, *, begins_at_ms: int = 0, ends_at_ms: int = 0) -> list[Event] | None:
         """Return the events between two offsets. None if a limit was reached before the end.
@@ -301,7 +292,7 @@ class _Reading:
         self._begins_at_ms, self._ends_at_ms, self._reached = begins, ends, reached
 
     def _is_over(self) -> bool:
-        return self._clock.monotonic() > self._deadline or self._log.read_bytes > self._limits.max_bytes
+        return time.monotonic() > self._deadline or self._log.read_bytes > self._limits.max_bytes
 
     def _history(self, events: Sequence[Event], *, has_base: bool, begins_at: int, starts_at: int) -> MetadataHistory:
         return make_history(

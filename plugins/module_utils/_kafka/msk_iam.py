@@ -55,7 +55,7 @@ class AwsCredentials:
         Raises CredentialsError.
         """
         with self._lock:
-            self._client(host)
+            self.signer(host)
 
     def kafka_python_config(self) -> dict[str, Any]:
         """Register the mechanism, and return the configuration that passes these credentials to it."""
@@ -63,8 +63,11 @@ class AwsCredentials:
         return {"sasl_kerberos_name": self}
 
     def signer(self, host: str) -> Any:
-        """Return kafka-python's signer for the broker on this host."""
-        return self._client(host)
+        """Return kafka-python's signer for the broker on this host. Raises CredentialsError."""
+        keys, region = self._keys_and_region(host)
+        return AwsMskIamClient(
+            host=host, access_key=keys.access_key, secret_key=keys.secret_key, region=region, token=keys.token
+        )
 
     def librdkafka_token(self, _config: str) -> tuple[str, float]:
         """Return a token and its expiry in seconds since 1970, as confluent-kafka's ``oauth_cb``.
@@ -83,12 +86,6 @@ class AwsCredentials:
         auth.SigV4QueryAuth(keys, "kafka-cluster", region, expires=_TOKEN_LIFETIME_S).add_auth(request)
         url = f"{request.prepare().url}&User-Agent={_SIGNER}"
         return base64.urlsafe_b64encode(url.encode()).decode().rstrip("="), signed_at + _TOKEN_LIFETIME_S
-
-    def _client(self, host: str) -> Any:
-        keys, region = self._keys_and_region(host)
-        return AwsMskIamClient(
-            host=host, access_key=keys.access_key, secret_key=keys.secret_key, region=region, token=keys.token
-        )
 
     def _keys_and_region(self, host: str) -> tuple[Any, str]:
         errors = import_module("botocore.exceptions")

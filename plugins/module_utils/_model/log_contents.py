@@ -130,8 +130,7 @@ def all_stretches(log: Log) -> Stretches | None:
 
     Kafka writes an epoch with every record since 0.11. Older segments have none.
     """
-    found = stretches_with_epochs(log)
-    return found if (found[-1].end_offset if found else log.log_start_offset) == log.log_end_offset else None
+    return stretches_with_epochs(log) if has_all_epochs(log) else None
 
 
 def has_all_epochs(log: Log) -> bool:
@@ -201,11 +200,6 @@ def intersect(one: Iterable[EpochRange], other: Stretches) -> Stretches:
     return union([found])
 
 
-def in_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
-    """Return the records of epochs after ``epoch``."""
-    return tuple(each for each in stretches if each.epoch > epoch)
-
-
 def union(parts: Iterable[Iterable[EpochRange]]) -> Stretches:
     """Merge ranges in any order: return each record once."""
     merged: list[EpochRange] = []
@@ -269,4 +263,4 @@ def never_held_before_start(one: Log, earlier: Stretches) -> Stretches:
 
     Epochs never decrease along a log. If the two logs share an epoch, this log had the other records.
     """
-    return in_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()
+    return tuple(each for each in earlier if one.lineage and each.epoch > one.lineage[0].epoch)

@@ -13,12 +13,12 @@ Pure; standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from string import Formatter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 Value: TypeAlias = int | str | tuple[int, ...]
 _TEXT = "{text}"
@@ -153,9 +153,4 @@ def _fill(form: str, words: dict[str, str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _pieces(form: str) -> tuple[tuple[str, str | None], ...]:
-    return tuple(_split(form))
-
-
-def _split(form: str) -> Iterator[tuple[str, Any]]:
-    for literal, name, _spec, _conversion in Formatter().parse(form):
-        yield literal, name
+    return tuple((literal, name) for literal, name, _spec, _conversion in Formatter().parse(form))

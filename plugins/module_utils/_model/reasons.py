@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from typing import Protocol
 
 from .partition import grouped
@@ -157,14 +158,7 @@ def _join_ranges(found: Iterable[tuple[int, int]]) -> str:
 
 
 def _find_ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = None
-    for each in sorted(set(numbers)):
-        if first is None or last is None:
-            first = last = each
-        elif each == last + 1:
-            last = each
-        else:
-            yield first, last
-            first = last = each
-    if first is not None and last is not None:
-        yield first, last
+    # In a range, numbers grow as their positions do.
+    for _distance, members in groupby(enumerate(sorted({*numbers})), lambda each: each[1] - each[0]):
+        found = [number for _position, number in members]
+        yield found[0], found[-1]

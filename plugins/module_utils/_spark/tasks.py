@@ -14,6 +14,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
+from .._model.partition import grouped
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -71,9 +73,7 @@ def distribute_groups(
     items: Sequence[Item], weight: Callable[[Item], int], max_shares: int, together: Callable[[Item], Hashable]
 ) -> list[list[Item]]:
     """Distribute items like ``distribute``. Those for which ``together`` returns the same go to one share, in order."""
-    groups: dict[Hashable, list[Item]] = {}
-    for each in items:
-        groups.setdefault(together(each), []).append(each)
+    groups = grouped((together(each), each) for each in items)
     shares = distribute([*groups.values()], lambda group: sum(map(weight, group)), max_shares)
     return [[*chain.from_iterable(share)] for share in shares]
 

@@ -6,19 +6,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.dataclass_json import codec
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import blacklist_module, election_module
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import LeadershipResult
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import MoveReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.fields import Time
 from unit.report import salvages
 
 LIST = Blacklist((), {})
+
+
+@dataclass(frozen=True)
+class TimedPage:
+    """A report without content."""
+
+    start: Time
+    end: Time
 
 
 def taken(tmp_path: Path) -> ReportFile:
@@ -30,8 +41,11 @@ def taken(tmp_path: Path) -> ReportFile:
 
 
 def test_written_report_gives_no_error_text(tmp_path: Path) -> None:
-    assert not ReportFile(str(tmp_path / "report.json")).write_or_explain(lambda start, end: {"a": start, "b": end})
-    assert not ReportFile(None).write_or_explain(lambda start, end: {"a": start, "b": end})
+    schema = codec(TimedPage).schema
+    assert not ReportFile(str(tmp_path / "report.json")).write_or_explain(
+        lambda start, end: {"start": start, "end": end}, schema
+    )
+    assert not ReportFile(None).write_or_explain(lambda start, end: {"start": start, "end": end}, schema)
 
 
 @pytest.mark.parametrize("what", ["disk", "replay"])

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -54,7 +53,7 @@ class FakeLog:
 
 def read(log: FakeLog) -> MetadataHistory:
     question = HistoryQuestion({ORDERS: "AAAAAAAAAAAAAAAAAAAABQ"}, {ORDERS: (2, 3)}, ())
-    found = read_log(log, question, HistoryLimits(), time).history  # type: ignore[arg-type]  # a log in memory
+    found = read_log(log, question, HistoryLimits()).history  # type: ignore[arg-type]  # a log in memory
     assert found is not None
     return found
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -84,7 +83,7 @@ def test_a_segment_without_records_is_named(disk: Disk, content: bytes) -> None:
 
 def test_a_whole_log_that_does_not_know_the_partition_says_so(disk: Disk) -> None:
     question = HistoryQuestion({ORDERS: "AAAAAAAAAAAAAAAAAAAABQ"}, {ORDERS: (2, 3)}, ())
-    found = read_log(opened(disk), question, HistoryLimits(), time)
+    found = read_log(opened(disk), question, HistoryLimits())
     assert found.missing == "the metadata log does not say when 1 partition, such as orders-0, lost their leader"
 
 

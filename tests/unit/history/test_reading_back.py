@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -55,7 +54,7 @@ class Judged(NamedTuple):
 
 def judge(log: FakeMetadataLog, broker_id: int, limits: HistoryLimits | None = None) -> Judged:
     question = HistoryQuestion({ORDERS: uuid_text(TOPIC_ID)}, {ORDERS: (broker_id,)}, (MIN_ISR,))
-    read = read_log(log.as_log(), question, limits or HistoryLimits(), time)
+    read = read_log(log.as_log(), question, limits or HistoryLimits())
     assert read.history is not None
     return Judged(judge_promise(read.history, ORDERS, broker_id, is_empty=False), log.lowest, read.missing)
 
