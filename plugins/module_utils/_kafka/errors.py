@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from .._model.partition import Cause, grouped
+from .._model.partition import Cause, TopicPartition, grouped
 from .._model.run import KafkaOpsError
+
+ErrorTexts: TypeAlias = "dict[TopicPartition, str | None]"
+"""What became of a request in each partition: the error text, or None. A partition without an answer is missing."""
 
 
 class SettingsError(KafkaOpsError):

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from .._model.partition import TopicPartition
 from . import error_codes
+from .errors import ErrorTexts
 from .groups import FIRST_VERSION_WITH_SEVERAL_GROUPS, LAST_VERSION_WITH_TOPIC_NAMES, Commit
 from .messages import by_topic
 from .settings import Address
@@ -45,10 +46,8 @@ def partition_of(group: str, partitions: int) -> int:
     return 0 if signed == -(2**31) else abs(signed) % partitions
 
 
-def write_commits(
-    wire: Wire, coordinator: Address, group: str, commits: Mapping[TopicPartition, Commit]
-) -> dict[TopicPartition, str | None]:
-    """Commit for a group without members, and return each partition's error text or None.
+def write_commits(wire: Wire, coordinator: Address, group: str, commits: Mapping[TopicPartition, Commit]) -> ErrorTexts:
+    """Commit for a group without members, and return what became of each commit.
 
     The request is of no member. A coordinator refuses it with UNKNOWN_MEMBER_ID if the group has members
     (ClassicGroup.validateOffsetCommit, ConsumerGroup.validateOffsetCommit). So it cannot disturb a live group. Several
@@ -56,7 +55,7 @@ def write_commits(
 
     Raises BrokerCallError.
     """
-    answered: dict[TopicPartition, str | None] = {}
+    answered: ErrorTexts = {}
     for some in _split(group, commits):
         answered |= _write(wire, coordinator, group, some)
     return {name: answered.get(name, "it is not in the answer") for name in commits}
@@ -77,9 +76,7 @@ def _split(group: str, commits: Mapping[TopicPartition, Commit]) -> Iterator[dic
         yield part
 
 
-def _write(
-    wire: Wire, coordinator: Address, group: str, commits: Mapping[TopicPartition, Commit]
-) -> dict[TopicPartition, str | None]:
+def _write(wire: Wire, coordinator: Address, group: str, commits: Mapping[TopicPartition, Commit]) -> ErrorTexts:
     message = OffsetCommitRequest
     topic_message = message.OffsetCommitRequestTopic
     request = message(

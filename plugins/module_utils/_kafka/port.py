@@ -38,7 +38,9 @@ from . import (
     transactions,
 )
 from .base_port import BaseKafka
+from .errors import ErrorTexts
 from .header_reading import BatchAnswers, Questions, ask_batches
+from .held_replicas import HeldOffset
 from .replica_logs import probe_replicas
 from .settings import Address
 from .wire import Wire
@@ -84,37 +86,27 @@ class Kafka(BaseKafka):
 
     # Replica orders, replica sets and elections.
 
-    def reorder(
-        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
-    ) -> dict[TopicPartition, str | None]:
-        """Request new orders of the same replicas. Return each partition's error text or None."""
+    def reorder(self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]) -> ErrorTexts:
+        """Request new orders of the same replicas (AlterPartitionReassignments)."""
         return reassignments.reorder(self.wire, address, orders)
 
-    def reorder_without(
-        self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
-    ) -> dict[TopicPartition, str | None]:
-        """Request new orders without unregistered brokers. Return each partition's error text or None."""
-        return reassignments.reorder(self.wire, address, orders, leave_out=True)
+    def reorder_without(self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]) -> ErrorTexts:
+        """Request new orders without unregistered brokers (AlterPartitionReassignments)."""
+        return reassignments.reassign(self.wire, address, orders)
 
-    def reassign(
-        self, address: Address, targets: Mapping[TopicPartition, Sequence[int]]
-    ) -> dict[TopicPartition, str | None]:
-        """Request other replica sets. Return each partition's error text or None (AlterPartitionReassignments)."""
+    def reassign(self, address: Address, targets: Mapping[TopicPartition, Sequence[int]]) -> ErrorTexts:
+        """Request other replica sets (AlterPartitionReassignments)."""
         return reassignments.reassign(self.wire, address, targets)
 
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
         """Cancel a running reassignment. Return the error text or None."""
         return reassignments.cancel(self.wire, address, partition)
 
-    def elect(
-        self, address: Address, election_type: int, partitions: Collection[TopicPartition]
-    ) -> dict[TopicPartition, elections.ElectionAnswer]:
+    def elect(self, address: Address, election_type: int, partitions: Collection[TopicPartition]) -> elections.Answers:
         """Request elections of exactly these partitions (ElectLeaders)."""
         return elections.elect(self.wire, address, election_type, partitions)
 
-    def elect_designated(
-        self, address: Address, leaders: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, elections.ElectionAnswer]:
+    def elect_designated(self, address: Address, leaders: Mapping[TopicPartition, int]) -> elections.Answers:
         """Request the election of these leaders by the proposal's own RPC (KAFKA-20098)."""
         return elections.elect_designated(self.wire, address, leaders)
 
@@ -146,19 +138,13 @@ class Kafka(BaseKafka):
             cluster_id=self.wire.own_cluster.cluster_id,
         )
 
-    def log_end_offsets(
-        self, address: Address, partitions: Sequence[TopicPartition]
-    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+    def log_end_offsets(self, address: Address, partitions: Sequence[TopicPartition]) -> held_replicas.Answers:
         """Return the log end offset of each of this broker's replicas (ListOffsets)."""
-        ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_END)
-        return self.wire.with_connection(address, ask)
+        return self._held_offsets(address, partitions, HeldOffset.LOG_END)
 
-    def log_start_offsets(
-        self, address: Address, partitions: Sequence[TopicPartition]
-    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+    def log_start_offsets(self, address: Address, partitions: Sequence[TopicPartition]) -> held_replicas.Answers:
         """Return the log start offset of each of this broker's replicas (ListOffsets)."""
-        ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_START)
-        return self.wire.with_connection(address, ask)
+        return self._held_offsets(address, partitions, HeldOffset.LOG_START)
 
     def read_log_beginnings(
         self, address: Address, broker_id: int, partitions: Sequence[TopicPartition]
@@ -167,16 +153,18 @@ class Kafka(BaseKafka):
         ask = partial(log_beginnings.read_log_beginnings, broker_id=broker_id, partitions=partitions)
         return self.wire.with_connection(address, ask)
 
-    def newest_records(
-        self, address: Address, partitions: Sequence[TopicPartition]
-    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+    def newest_records(self, address: Address, partitions: Sequence[TopicPartition]) -> held_replicas.Answers:
         """Return the newest record of each of this broker's replicas, with its timestamp (ListOffsets, KIP-734)."""
-        ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.NEWEST)
-        return self.wire.with_connection(address, ask)
+        return self._held_offsets(address, partitions, HeldOffset.NEWEST)
 
-    def offsets_at(
-        self, address: Address, times_ms: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+    def _held_offsets(
+        self, address: Address, partitions: Sequence[TopicPartition], which: HeldOffset
+    ) -> held_replicas.Answers:
+        return self.wire.with_connection(
+            address, partial(held_replicas.held_offsets, partitions=partitions, which=which)
+        )
+
+    def offsets_at(self, address: Address, times_ms: Mapping[TopicPartition, int]) -> held_replicas.Answers:
         """Return the first record of each of this broker's replicas at its time or after it (ListOffsets)."""
         return self.wire.with_connection(address, partial(held_replicas.offsets_at, times_ms=times_ms))
 
@@ -287,8 +275,8 @@ class Kafka(BaseKafka):
 
     def set_share_start_offsets(
         self, coordinator: Address, group: str, starts: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, str | None]:
-        """Set where a share group starts. Return each partition's error text or None (AlterShareGroupOffsets)."""
+    ) -> ErrorTexts:
+        """Set where a share group starts (AlterShareGroupOffsets)."""
         return share_groups.set_share_start_offsets(self.wire, coordinator, group, starts)
 
     def group_states(self, address: Address) -> dict[str, str]:
@@ -303,8 +291,8 @@ class Kafka(BaseKafka):
 
     def write_commits(
         self, coordinator: Address, group: str, commits: Mapping[TopicPartition, groups.Commit]
-    ) -> dict[TopicPartition, str | None]:
-        """Commit for a group without members. Return each partition's error text or None (OffsetCommit)."""
+    ) -> ErrorTexts:
+        """Commit for a group without members (OffsetCommit)."""
         return group_commits.write_commits(self.wire, coordinator, group, commits)
 
     def committed_log(self, leader: Address, partition: TopicPartition, offset: int) -> log_reading.CommittedLog:

@@ -7,9 +7,9 @@
 AlterPartitionReassignments has API key 45, ListPartitionReassignments 46.
 
 A new order must have the same replica set. The caller ensures that, and from version 1 on the controller refuses a
-request that changes the replication factor. ``leave_out`` is the exception: the controller refuses an order with an
-unregistered broker (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to 4.4), so the order must leave
-it out.
+request that changes the replication factor. An order without an unregistered broker is the exception, and is requested
+as another replica set: the controller refuses every order that names such a broker
+(ReplicationControlManager.validateManualPartitionAssignment, 3.9 to 4.4).
 
 Replica sets change only where followers are added to the run topic, where lost replicas are replaced, and in the repair
 of uncleanable replicas, which drops one replica and adds the same one again.
@@ -35,6 +35,7 @@ from .bulk import (
     encode_topics,
     read_results,
 )
+from .errors import ErrorTexts
 from .messages import by_topic
 from .settings import Address
 from .wire import Wire
@@ -50,17 +51,14 @@ with suppress(ImportError):  # a missing library is reported before the module s
 _NOT_REGISTERED = re.compile(r"includes broker (\d+), but no such broker is registered")
 
 
-def reorder(
-    wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]], *, leave_out: bool = False
-) -> dict[TopicPartition, str | None]:
-    """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each partition's error text or None.
+def reorder(wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]]) -> ErrorTexts:
+    """Request at most PARTITIONS_PER_REQUEST new replica orders.
 
-    The caller ensures that an order has the same replica set, or, with ``leave_out``, a part of it. A partition that is
-    missing in the answer is missing in the result.
+    The caller ensures that an order has the same replica set.
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
-    return _alter(wire, address, orders, may_change_number=leave_out)
+    return _alter(wire, address, orders, may_change_number=False)
 
 
 def parse_unregistered_broker(error: str) -> int | None:
@@ -111,13 +109,8 @@ def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Se
     return _alter(wire, address, {partition: replicas}, may_change_number=True).get(partition)
 
 
-def reassign(
-    wire: Wire, address: Address, targets: Mapping[TopicPartition, Sequence[int]]
-) -> dict[TopicPartition, str | None]:
-    """Request at most PARTITIONS_PER_REQUEST replica sets with their orders, and return each one's error text or None.
-
-    A running reassignment of a partition is replaced. A partition that is missing in the answer is missing in the
-    result.
+def reassign(wire: Wire, address: Address, targets: Mapping[TopicPartition, Sequence[int]]) -> ErrorTexts:
+    """Request at most PARTITIONS_PER_REQUEST replica sets with their orders. Running reassignments are replaced.
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
@@ -134,8 +127,8 @@ def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | Non
 
 def _alter(
     wire: Wire, address: Address, replicas: Mapping[TopicPartition, Sequence[int] | None], *, may_change_number: bool
-) -> dict[TopicPartition, str | None]:
-    """Request these replicas, or, for None, cancel the reassignment. Return each partition's error text or None."""
+) -> ErrorTexts:
+    """Request these replicas, or, for None, cancel the reassignment."""
     topics = encode_topics(
         {
             topic: [_encode_entry(number, replicas[TopicPartition(topic, number)]) for number in numbers]
@@ -154,7 +147,7 @@ def _alter(
     altered: _Altered = wire.call(address, request).value
     if altered.code:
         raise error_codes.request_refused_error("AlterPartitionReassignments", altered.code, altered.message)
-    answers: dict[TopicPartition, str | None] = {}
+    answers: ErrorTexts = {}
     for partition, (code, message) in altered.answers.items():
         is_over = replicas.get(partition) is None and code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
         answers[partition] = None if not code or is_over else error_codes.describe_error(code, message)

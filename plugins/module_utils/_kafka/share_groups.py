@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition, in_batches
 from . import error_codes
+from .errors import ErrorTexts
 from .messages import by_topic
 from .settings import Address
 from .wire import Wire
@@ -129,8 +130,8 @@ def share_start_offsets(wire: Wire, coordinator: Address, groups: Sequence[str])
 
 def set_share_start_offsets(
     wire: Wire, coordinator: Address, group: str, starts: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, str | None]:
-    """Set where a share group without members starts, and return each partition's error text or None.
+) -> ErrorTexts:
+    """Set where a share group without members starts, and return what became of each partition.
 
     All records from there on are delivered again, also acknowledged ones. A coordinator refuses it with NON_EMPTY_GROUP
     if the group has members.

@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import (
     parse_unregistered_broker,
+    reassign,
     reorder,
     running_reassignments,
 )
@@ -121,7 +122,7 @@ def test_reorder_does_not_allow_a_change_of_the_replication_factor() -> None:
 
 def test_reorder_without_a_broker_allows_a_change_of_the_replication_factor() -> None:
     wire = FakeWire(lambda _request: reordered({"a": [(0, 0)]}))
-    assert reorder(real(wire), ADDRESS, {A0: (3, 2)}, leave_out=True) == {A0: None}
+    assert reassign(real(wire), ADDRESS, {A0: (3, 2)}) == {A0: None}
     (request,) = wire.requests
     assert request.allow_replication_factor_change is True
     assert request.topics[0].partitions[0].replicas == [3, 2]
