@@ -26,6 +26,7 @@ from .._model.outage import Outage
 from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError
+from .._model.setting import number_of
 from .._module.connection import Arguments
 from .directory import confirmed
 from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
@@ -161,10 +162,9 @@ def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> list[int
 
     def ask(broker_id: int) -> int | None:
         try:
-            found = kafka.broker_config(online[broker_id], broker_id, name)
+            return number_of(kafka.broker_config(online[broker_id], broker_id, name))
         except RequestRefusedError:
             return None
-        return int(found.value) if found and found.value and found.value.isdecimal() else None
 
     return sorted({each for each in kafka.in_parallel(ask, online).values() if isinstance(each, int)})
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -47,16 +46,6 @@ _SET = 0
 _DELETE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
-    """A config as a broker returns it."""
-
-    value: str | None
-    """None if it is sensitive."""
-    is_sensitive: bool
-    """Also True for every config that the broker does not know, because it could be a secret."""
-
-
 def topic_configs(wire: Wire, topics: Sequence[str], name: str, address: Address | None = None) -> dict[str, Setting]:
     """Return one config of each topic, as one broker has it. Without an address, that is any broker.
 
@@ -87,7 +76,7 @@ def read_retentions(wire: Wire, topics: Collection[str]) -> dict[str, Retention]
     return {topic: each for topic, each in known.items() if each is not None}
 
 
-def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
+def cluster_default(wire: Wire, name: str) -> Setting | None:
     """Return a config of the cluster default. None if it is not set.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
@@ -95,15 +84,16 @@ def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
     response, _source = wire.call_current(
         partial(describe_configs_request, BROKER_RESOURCE, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs"
     )
-    return _find_entry(response, name)
+    return _settings(BROKER_RESOURCE, response, [name]).get(name)
 
 
-def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
+def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Setting | None:
     """Return the effective value of a broker's config. None if the broker does not know it and it is not set.
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    return _find_entry(wire.call(address, describe_configs_request(BROKER_RESOURCE, [str(broker_id)], [name])), name)
+    request = describe_configs_request(BROKER_RESOURCE, [str(broker_id)], [name])
+    return _settings(BROKER_RESOURCE, wire.call(address, request), [name]).get(name)
 
 
 def read_configs(
@@ -151,7 +141,7 @@ def _setting(kind: int, config: Any) -> Setting:
     source = _SOURCES.get(config.config_source, SettingSource.OTHER)
     # What is set on the broker that was asked is not the topic's own.
     is_inherited = kind == TOPIC_RESOURCE and config.config_source == _SET_ON_BROKER
-    return Setting(config.value, SettingSource.OTHER if is_inherited else source)
+    return Setting(config.value, SettingSource.OTHER if is_inherited else source, bool(config.is_sensitive))
 
 
 def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
@@ -204,11 +194,6 @@ def _require_current(address: Address, late: Mapping[Address, str]) -> None:
 def _ask(wire: Wire, address: Address | None, describe: Callable[[], Any]) -> Any:
     """Return the answer of this broker, or of any broker with current metadata."""
     return wire.call_current(describe, "DescribeConfigs")[0] if address is None else wire.call(address, describe())
-
-
-def _find_entry(response: Any, name: str) -> ConfigEntry | None:
-    found = (each for each in _list_configs(response) if each.name == name)
-    return next((ConfigEntry(each.value, bool(each.is_sensitive)) for each in found), None)
 
 
 def _list_configs(response: Any) -> list[Any]:

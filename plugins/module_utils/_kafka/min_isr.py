@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .._model.partition import MIN_ISR
-from .._model.setting import Setting
+from .._model.setting import Setting, number_of
 from .configs import broker_config, topic_configs
 from .errors import RequestRefusedError
 from .settings import Address
@@ -55,7 +55,7 @@ class MinIsrs:
         """
         config = self.configs.get(topic)
         if config is None or config.is_own:
-            return int(config.value) if config is not None and config.value else None
+            return number_of(config)
         return self._greatest(brokers)
 
     def _greatest(self, brokers: Collection[int]) -> int | None:
@@ -81,8 +81,7 @@ def read_min_isrs(wire: Wire, topics: Collection[str], living: Mapping[int, Addr
         # It does not know these topics yet. Or it was restarted, and topics of their names were deleted before: then it
         # shows the configs of those (Kafka 4.3.1 and 4.4.0: ConfigurationsDelta, when all of it is replayed at once).
         with suppress(RequestRefusedError):
-            own = broker_config(wire, address, broker_id, MIN_ISR)
-            return int(own.value) if own is not None and own.value else None
+            return number_of(broker_config(wire, address, broker_id, MIN_ISR))
         return None
 
     answers = wire.in_parallel(ask, living) if some else {}

@@ -197,7 +197,7 @@ class Kafka(BaseKafka):
         """Return the min.insync.replicas of topics, and of the living brokers."""
         return min_isr.read_min_isrs(self.wire, topics, living)
 
-    def broker_config(self, address: Address, broker_id: int, name: str) -> configs.ConfigEntry | None:
+    def broker_config(self, address: Address, broker_id: int, name: str) -> Setting | None:
         """Return the effective value of one config of this broker."""
         return configs.broker_config(self.wire, address, broker_id, name)
 
@@ -212,7 +212,7 @@ class Kafka(BaseKafka):
         """Return one config of all controllers, as far as they can be asked."""
         return controllers.controller_configs(self.wire, self.controller_side(), name)
 
-    def cluster_default(self, name: str) -> configs.ConfigEntry | None:
+    def cluster_default(self, name: str) -> Setting | None:
         """Return one config of the cluster default. None if it is not set."""
         return configs.cluster_default(self.wire, name)
 

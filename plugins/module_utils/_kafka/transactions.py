@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, in_batches
 from .._model.reasons import join_first
 from .._model.run import Clock
+from .._model.setting import number_of
 from . import configs, error_codes
 from .errors import RequestRefusedError
 from .groups import call_until_loaded
@@ -94,10 +95,9 @@ def transaction_limits(wire: Wire, brokers: Mapping[int, Address]) -> list[int |
 
     def ask(broker_id: int) -> int | None:
         try:
-            entry = configs.broker_config(wire, brokers[broker_id], broker_id, TRANSACTION_LIMIT)
+            return number_of(configs.broker_config(wire, brokers[broker_id], broker_id, TRANSACTION_LIMIT))
         except RequestRefusedError:
             return None
-        return int(entry.value) if entry is not None and entry.value else None
 
     return [each if isinstance(each, int) else None for each in wire.in_parallel(ask, brokers).values()]
 

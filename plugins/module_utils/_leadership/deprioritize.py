@@ -21,11 +21,11 @@ from .._changes.record import Change, LastingOrders, partitions_of
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
-from .._kafka.configs import ConfigEntry
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, TopicPartition
 from .._model.run import FRESH_S, KafkaOpsError, Progress
+from .._model.setting import Setting
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
@@ -160,7 +160,7 @@ class _Run:
         return list_changes(Memory(view.after, view.after.config_value, revision, returning=view.returning))
 
 
-def write_config(writer: Writer, value: str | None, before: ConfigEntry | None = None) -> None:
+def write_config(writer: Writer, value: str | None, before: Setting | None = None) -> None:
     """Set the config, or delete it (None), and wait until it is seen. ``before`` is the present one.
 
     Brokers that do not know the config only show whether it is set. So if it was set before, only the answer to a
@@ -186,7 +186,7 @@ def write_config(writer: Writer, value: str | None, before: ConfigEntry | None =
         )
 
 
-def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:
+def _is_seen(entry: Setting | None, value: str | None) -> bool:
     if entry is None or value is None:
         return entry is None and value is None
     return entry.is_sensitive or entry.value == value

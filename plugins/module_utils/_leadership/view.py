@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._kafka.cluster import Cluster
-from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError
 from .._kafka.partitions import Description, TopicError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.near_names import not_found
 from .._model.partition import REASSIGNING, PartitionState, TopicPartition
+from .._model.setting import Setting
 from .blacklist import Blacklist, BlacklistError, Change, matches, parse_config_value
 from .decide import Decision, decide, decide_deleted, decide_hidden, explain_unregistered
 from .memory import Memory
@@ -42,7 +42,7 @@ class ListRequest:
 class Config:
     """The present dynamic config."""
 
-    entry: ConfigEntry | None
+    entry: Setting | None
     is_native: bool
     """Whether all brokers know the config: then Kafka follows it without changed replica orders."""
     answering: tuple[Address, ...]
@@ -95,9 +95,7 @@ def read_config(kafka: Kafka, cluster: Cluster) -> Config:
     found = kafka.in_parallel(
         lambda broker_id: kafka.broker_config(addresses[broker_id], broker_id, CONFIG_NAME), addresses
     )
-    is_native = bool(found) and all(
-        isinstance(entry, ConfigEntry) and not entry.is_sensitive for entry in found.values()
-    )
+    is_native = bool(found) and all(isinstance(entry, Setting) and not entry.is_sensitive for entry in found.values())
     answering = tuple(addresses[each] for each, entry in found.items() if not isinstance(entry, BrokerCallError))
     return Config(kafka.cluster_default(CONFIG_NAME), is_native, answering)
 

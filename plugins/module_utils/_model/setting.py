@@ -34,6 +34,8 @@ class Setting:
     value: str | None
     """None if the broker does not return it."""
     source: SettingSource
+    is_sensitive: bool = False
+    """Then its value is not returned. True also for a config that the broker does not know: it could be a secret."""
 
     @property
     def is_own(self) -> bool:

@@ -23,6 +23,7 @@ from .._kafka.transactions import find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, effective_min_isr
 from .._model.reasons import join_first, name_brokers, plural
 from .._model.run import KafkaOpsError
+from .._model.setting import number_of
 
 _MOST_NAMED = 5
 _MIN_ISR = "transaction.state.log.min.isr"
@@ -76,8 +77,7 @@ def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:
     if not down:
         return ""
     broker_id, address = next(iter(cluster.unfenced.items()))
-    entry = _ask(lambda: kafka.broker_config(address, broker_id, _MIN_ISR))
-    needed = int(entry.value) if entry is not None and entry.value else 0
+    needed = number_of(_ask(lambda: kafka.broker_config(address, broker_id, _MIN_ISR))) or 0
     count = needed - len(cluster.unfenced)
     if count <= 0:
         return ""

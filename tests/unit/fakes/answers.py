@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -67,8 +66,8 @@ class FakeAnswers(Kafka):
     def min_insync_replicas(self, topics: Collection[str], _living: Mapping[int, Address]) -> dict[str, int]:
         return {each: self.min_isr.get(each, 1) for each in topics}
 
-    def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
-        return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)
+    def broker_config(self, address: Address, broker_id: int, name: str) -> Setting | None:
+        return Setting(self.broker_values.get(broker_id, "false"), SettingSource.DEFAULT)
 
     def controller_configs(self, name: str) -> ControllerConfigs:
         return ControllerConfigs({101: "false"}, "")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
@@ -122,8 +121,8 @@ class FakeWrites(Kafka):
     def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         self._write("configure", address, lambda: self._configure(resource, edits))
 
-    def cluster_default(self, name: str) -> ConfigEntry | None:
-        return ConfigEntry(None, is_sensitive=True) if ("", name) in self.values else None
+    def cluster_default(self, name: str) -> Setting | None:
+        return Setting(None, SettingSource.OTHER, is_sensitive=True) if ("", name) in self.values else None
 
     def write_cluster_default(self, address: Address, name: str, value: str | None) -> None:
         self._write("configure", address, lambda: self._configure("", {name: value}))

@@ -46,7 +46,7 @@ class _FakeWire:
 
 def _result(topic: str, value: str) -> Any:
     value, source = ("5", _OWN) if topic == "own" else (value, _STATIC)
-    config = SimpleNamespace(name="min.insync.replicas", value=value, config_source=source)
+    config = SimpleNamespace(name="min.insync.replicas", value=value, config_source=source, is_sensitive=False)
     return SimpleNamespace(resource_name=topic, error_code=0, configs=[config])
 
 

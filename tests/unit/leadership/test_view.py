@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist, Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
@@ -22,9 +21,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view
     leave_unregistered,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from unit.leadership.well_cluster import Bastion
 
-_SET = ConfigEntry(None, is_sensitive=True)
+_SET = Setting(None, SettingSource.OTHER, is_sensitive=True)
 _LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4), Memory(Blacklist((1,)), None, 1)
 
 
@@ -46,7 +46,7 @@ _LISTED, _EMPTIED, _WRITING = Memory(Blacklist((1,)), "1", 3), Memory(revision=4
     ],
 )
 def test_a_config_that_is_not_as_remembered_is_reported(
-    bastion: Bastion, entry: ConfigEntry | None, memory: Memory, wanted: ListRequest, warnings: list[str]
+    bastion: Bastion, entry: Setting | None, memory: Memory, wanted: ListRequest, warnings: list[str]
 ) -> None:
     view = inspect(bastion.cluster, Config(entry, False, ()), memory, wanted, frozenset())
     for found, expected in zip(view.warnings, warnings, strict=True):

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
@@ -93,10 +92,10 @@ def brokers_say() -> dict[int, str]:
 def cluster(brokers_say: dict[int, str]) -> FakeCluster:
     """Check topics: "true" and "false" have their own value, and "unset" has none."""
 
-    def broker_config(address: Address, broker_id: int, name: str) -> ConfigEntry:
+    def broker_config(address: Address, broker_id: int, name: str) -> Setting:
         if broker_id not in brokers_say:
             raise BrokerCallError(str(address), Cause.HUNG, name)
-        return ConfigEntry(brokers_say[broker_id], is_sensitive=False)
+        return Setting(brokers_say[broker_id], SettingSource.DEFAULT)
 
     def topic_configs(topics: list[str], _name: str) -> dict[str, Setting]:
         own = {"true": Setting("true", SettingSource.BROKER), "false": Setting("false", SettingSource.BROKER)}

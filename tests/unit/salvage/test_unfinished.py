@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import CoordinatedTransactions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import (
     ProducerError,
     start_transactions,
@@ -106,9 +106,9 @@ class FakeOutage:
     def min_insync_replicas(self, topics: Collection[str], _living: object) -> dict[str, int]:
         return dict.fromkeys(topics, 2)
 
-    def broker_config(self, _address: Address, _broker_id: int, name: str) -> ConfigEntry:
+    def broker_config(self, _address: Address, _broker_id: int, name: str) -> Setting:
         assert name == "transaction.state.log.min.isr"
-        return ConfigEntry("2", is_sensitive=False)
+        return Setting("2", SettingSource.DEFAULT)
 
 
 @pytest.mark.parametrize(
