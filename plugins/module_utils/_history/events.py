@@ -44,20 +44,18 @@ from .._model.setting import TOPIC_RESOURCE
 _UNCHANGED_LEADER = -2
 _UNCHANGED_RECOVERY = -1
 _UNCLEAN = 1
-_OF_PARTITIONS = (RecordType.PARTITION.value, RecordType.PARTITION_CHANGE.value)
+_OF_PARTITIONS = (RecordType.PARTITION, RecordType.PARTITION_CHANGE)
 _OF_BROKERS = frozenset(
     {
-        RecordType.REGISTER_BROKER.value,
-        RecordType.UNREGISTER_BROKER.value,
-        RecordType.FENCE_BROKER.value,
-        RecordType.UNFENCE_BROKER.value,
-        RecordType.BROKER_REGISTRATION_CHANGE.value,
+        RecordType.REGISTER_BROKER,
+        RecordType.UNREGISTER_BROKER,
+        RecordType.FENCE_BROKER,
+        RecordType.UNFENCE_BROKER,
+        RecordType.BROKER_REGISTRATION_CHANGE,
     }
 )
-_OF_TRANSACTIONS = frozenset(
-    {RecordType.BEGIN_TRANSACTION.value, RecordType.END_TRANSACTION.value, RecordType.ABORT_TRANSACTION.value}
-)
-_KNOWN = frozenset(each.value for each in RecordType)
+_OF_TRANSACTIONS = frozenset({RecordType.BEGIN_TRANSACTION, RecordType.END_TRANSACTION, RecordType.ABORT_TRANSACTION})
+_KNOWN = frozenset(RecordType)
 
 
 class Event(NamedTuple):
@@ -117,10 +115,10 @@ class EventReader:
             subject = self._keys.get(key_of_change(value, head))
             if subject is None or (self.only_recovery and not may_name_recovery(value, head)):
                 return None
-        elif number == RecordType.CONFIG.value:
+        elif number == RecordType.CONFIG:
             if not any(name in value for name in self._names):
                 return None
-        elif number == RecordType.TOPIC.value:
+        elif number == RecordType.TOPIC:
             subject = self._topics.get(id_text(decode_record(value, head)["topic_id"])) if can_decode(head) else None
             if subject is None:
                 return None
@@ -134,7 +132,7 @@ class EventReader:
         fields = decode_record(value, head)
         if number in _OF_PARTITIONS and self.only_recovery and fields["leader_recovery_state"] == _UNCHANGED_RECOVERY:
             return None
-        if number == RecordType.CONFIG.value:
+        if number == RecordType.CONFIG:
             subject = ConfigKey(fields["resource_type"], fields["resource_name"], fields["name"])
             if subject.name not in self.config_names:
                 return None
@@ -150,17 +148,17 @@ def make_history(events: Sequence[Event], begins_at_ms: int, ends_at_ms: int, **
     configs: dict[ConfigKey, list[ConfigMoment]] = {}
     created: set[TopicPartition] = set()
     for event in _committed(events):
-        if event.kind == RecordType.TOPIC.value:
+        if event.kind == RecordType.TOPIC:
             if event.is_change:
                 # An earlier topic of this name took its configs along. Those of this one follow (createTopic).
                 for key in [each for each in configs if each[:2] == (TOPIC_RESOURCE, event.subject)]:
                     configs[key].append(ConfigMoment(event.at_ms, None, begins_topic=True))
         elif event.kind in _OF_PARTITIONS:
-            if event.subject not in partitions and event.kind == RecordType.PARTITION.value and event.is_change:
+            if event.subject not in partitions and event.kind == RecordType.PARTITION and event.is_change:
                 created.add(event.subject)
             moments = partitions.setdefault(event.subject, [])
             moments.append(_APPLY[event.kind](event, moments[-1] if moments else None))
-        elif event.kind == RecordType.CONFIG.value:
+        elif event.kind == RecordType.CONFIG:
             configs.setdefault(event.subject, []).append(
                 ConfigMoment(event.at_ms, event.fields["value"], event.is_change)
             )
@@ -181,11 +179,11 @@ def _committed(events: Sequence[Event]) -> list[Event]:
     found: list[Event] = []
     began: int | None = None
     for event in events:
-        if event.kind == RecordType.BEGIN_TRANSACTION.value:
+        if event.kind == RecordType.BEGIN_TRANSACTION:
             began = len(found)
-        elif event.kind == RecordType.END_TRANSACTION.value:
+        elif event.kind == RecordType.END_TRANSACTION:
             began = None
-        elif event.kind == RecordType.ABORT_TRANSACTION.value:
+        elif event.kind == RecordType.ABORT_TRANSACTION:
             del found[began if began is not None else 0 :]
             began = None
         else:
@@ -239,8 +237,8 @@ def _is_out_of_sync(leader: int, before: PartitionMoment) -> bool:
 
 _Apply: TypeAlias = Callable[[Event, PartitionMoment | None], PartitionMoment]
 _APPLY: Mapping[int, _Apply] = {
-    RecordType.PARTITION.value: _from_base,
-    RecordType.PARTITION_CHANGE.value: _from_change,
+    RecordType.PARTITION: _from_base,
+    RecordType.PARTITION_CHANGE: _from_change,
 }
 
 
@@ -248,17 +246,17 @@ def _broker_moments(event: Event) -> list[BrokerMoment]:
     fields, at_ms = event.fields, event.at_ms
     epoch = fields.get("broker_epoch", fields.get("epoch"))
     match event.kind:
-        case RecordType.REGISTER_BROKER.value:
+        case RecordType.REGISTER_BROKER:
             directories = tuple(id_text(each) for each in fields["log_dirs"] or ())
             found = [BrokerMoment(at_ms, BrokerChange.REGISTERED, epoch, directories, event.is_change)]
             if not fields["fenced"]:  # a snapshot has the state of a broker in its registration
                 found.append(BrokerMoment(at_ms, BrokerChange.UNFENCED, epoch, is_change=event.is_change))
             return found
-        case RecordType.UNREGISTER_BROKER.value:
+        case RecordType.UNREGISTER_BROKER:
             return [BrokerMoment(at_ms, BrokerChange.UNREGISTERED, epoch)]
-        case RecordType.FENCE_BROKER.value:
+        case RecordType.FENCE_BROKER:
             return [BrokerMoment(at_ms, BrokerChange.FENCED, epoch)]
-        case RecordType.UNFENCE_BROKER.value:
+        case RecordType.UNFENCE_BROKER:
             return [BrokerMoment(at_ms, BrokerChange.UNFENCED, epoch)]
         case _:
             changes = {1: BrokerChange.FENCED, -1: BrokerChange.UNFENCED}

@@ -71,10 +71,6 @@ def _io_loop() -> NetworkSelector:
 _RESOLVED = "kafkaops-resolved"
 
 
-def _resolved_url(addresses: Sequence[str]) -> str:
-    return f"{_RESOLVED}:{','.join(addresses)}"
-
-
 with suppress(NameError):
 
     class _ResolvedSocket(KafkaNetSocket):
@@ -202,7 +198,7 @@ class Connection:
                 self._manager = KafkaConnectionManager(
                     self._selector,
                     bootstrap_servers=[str(self.address)],
-                    proxy_url=_resolved_url(found.result().addresses),
+                    proxy_url=f"{_RESOLVED}:{','.join(found.result().addresses)}",
                     **self._config,
                 )
 

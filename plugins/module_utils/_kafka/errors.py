@@ -92,7 +92,7 @@ class BrokerCallError(CallError):
         return ": ".join([what, *cause, self.detail]) + (f" ({self.hint})" if self.hint else "")
 
     @staticmethod
-    def describe_all(failures: Sequence[BrokerCallError], asked: str = "") -> list[str]:
+    def describe_all(failures: Sequence[BrokerCallError], asked: str) -> list[str]:
         """Return a text for all failures with the same request and cause, with all their addresses.
 
         The text does not name the request if that is ``asked``, which the reader knows.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._model.partition import TopicPartition, in_batches
-from .._model.run import Clock
+from .._model.run import Clock, looks
 from . import error_codes
 from .messages import by_topic
 from .settings import Address
@@ -32,7 +32,6 @@ _GROUPS_PER_UNLIMITED_REQUEST = 10
 """For requests about all partitions: it is unknown for how many partitions a group has committed."""
 _MAX_NAMED_PARTITIONS = 1000
 """A request with partitions repeats them for each group, and so does its answer."""
-_POLL_INTERVAL_S = 0.2
 FIRST_VERSION_WITH_SEVERAL_GROUPS = 8
 LAST_VERSION_WITH_TOPIC_NAMES = 9
 _SHARE_GROUP = "share"
@@ -89,12 +88,11 @@ def call_until_loaded(wire: Wire, address: Address, request: Any, clock: Clock) 
 
     Raises BrokerCallError.
     """
-    deadline = clock.monotonic() + wire.settings.request_timeout_ms / 1000
-    while True:
+    for _look in looks(clock, wire.settings.request_timeout_ms / 1000):
         response = wire.call(address, request)
-        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or clock.monotonic() >= deadline:
-            return response
-        clock.sleep(_POLL_INTERVAL_S)
+        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS:
+            break
+    return response
 
 
 def read_commits(

@@ -226,7 +226,7 @@ _DEFINITIONS: Mapping[RecordType, tuple[int, str]] = {
     RecordType.CLEAR_ELR: (0, "TopicName string"),
 }
 """By type: the newest version that is known, and its fields (``parse_fields``)."""
-_NEWEST = {kind.value: version for kind, (version, _text) in _DEFINITIONS.items()}
+_NEWEST: Mapping[int, int] = {kind: version for kind, (version, _text) in _DEFINITIONS.items()}
 
 _PARTITION_KEY_BYTES = 20
 """A PartitionChangeRecord begins with the partition's number and the topic's id."""
@@ -306,7 +306,7 @@ def may_name_recovery(value: bytes, head: RecordHead) -> bool:
 
     The field is tagged, and its value has one byte.
     """
-    tag = 0 if head.number == RecordType.PARTITION.value else 5
+    tag = 0 if head.number == RecordType.PARTITION else 5
     return bytes((tag, 1)) in value
 
 

@@ -75,14 +75,12 @@ def settings_json(settings: ConnectionSettings) -> str:
     return json.dumps(values)
 
 
-@contextmanager
-def temporary_settings_reference(settings: ConnectionSettings) -> Iterator[str]:
-    """Yield the path of a file with the settings, for Spark's tasks on this host. It is removed after the block.
+def temporary_settings_reference(settings: ConnectionSettings) -> AbstractContextManager[str]:
+    """Return a context with the path of a file with the settings, for Spark's tasks on this host.
 
     Tasks get only this path, so that no secret is in a conf, a closure or an event log.
     """
-    with private_file(settings_json(settings).encode()) as path:
-        yield path
+    return private_file(settings_json(settings).encode())
 
 
 def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:

@@ -144,7 +144,7 @@ class ReplicaAnswers:
     def to_row(self, partition: TopicPartition, broker_id: int, disk: LogDirs, *, is_tiered: bool | None) -> ReplicaLog:
         """Return the replica's row. ``disk`` has the log directories of its broker."""
         replicas = disk.replicas.get(partition, ())
-        current = next((each for each in replicas if not each.is_future), None)
+        current = disk.current_replica(partition)
         error = self.error
         if error is None and current is not None and current.log_dir in disk.offline:
             error = (Cause.LOG_DIR_OFFLINE, f"{current.log_dir}: {disk.offline[current.log_dir]}")

@@ -99,7 +99,7 @@ def explain_replaced(
     logs: Iterable[LogBeginning],
     led: Mapping[TopicPartition, PartitionState],
     commits: Mapping[TopicPartition, str],
-    lost: Collection[int] = (),
+    lost: Collection[int],
 ) -> Iterator[tuple[TopicPartition, str]]:
     """Yield the partitions of ``led`` whose leader's log seems to be on a new disk, or to end too early, and why.
 
