@@ -91,7 +91,7 @@ def _find_commits_beyond(
     greatest: defaultdict[TopicPartition, tuple[int, str]] = defaultdict(lambda: (-1, ""))
     for address in coordinators.values():
         try:
-            committed = kafka.read_commits(address, kafka.coordinated_groups(address), ends)
+            committed = kafka.read_commits(address, [*kafka.group_states(address)], ends)
         except KafkaOpsError:
             continue
         for group, offsets in committed.items():

@@ -257,14 +257,6 @@ class Kafka(BaseKafka):
         """Commit or abort a transaction in one partition. Return the error text or None (WriteTxnMarkers)."""
         return transactions.end_transaction(self.wire, leader, partition, transaction, commits=commits)
 
-    def coordinated_groups(self, address: Address) -> list[str]:
-        """Return the consumer and streams groups that this broker coordinates (ListGroups)."""
-        return [*self.group_states(address)]
-
-    def coordinated_share_groups(self, address: Address) -> list[str]:
-        """Return the share groups that this broker coordinates (ListGroups)."""
-        return [*self.share_group_states(address)]
-
     def share_start_offsets(self, coordinator: Address, names: Sequence[str]) -> dict[str, share_groups.ShareOffsets]:
         """Return the start offsets of each share group (DescribeShareGroupOffsets)."""
         return share_groups.share_start_offsets(self.wire, coordinator, names)

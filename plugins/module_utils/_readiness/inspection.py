@@ -184,7 +184,7 @@ class _Inspection:
     def _group_operations(self) -> dict[str, frozenset[str]]:
         found: dict[str, frozenset[str]] = {}
         for address in self._seen.live.values():
-            groups = [*self._kafka.coordinated_groups(address), *self._kafka.coordinated_share_groups(address)]
+            groups = [*self._kafka.group_states(address), *self._kafka.share_group_states(address)]
             found |= self._kafka.group_operations(address, groups)
         return dict(sorted(found.items()))
 

@@ -71,7 +71,7 @@ def _find_of_coordinator(  # noqa: PLR0917
     rolled_back: Mapping[str, Collection[int]],
     offsets_partitions: int | None,
 ) -> Iterator[AftermathFinding]:
-    groups = kafka.coordinated_groups(broker.address)
+    groups = [*kafka.group_states(broker.address)]
     if lost := rolled_back.get(OFFSETS_TOPIC):
         of_lost = [each for each in groups if offsets_partitions and partition_of(each, offsets_partitions) in lost]
         if of_lost:
@@ -83,7 +83,7 @@ def _find_of_coordinator(  # noqa: PLR0917
                 ),
             )
     yield from _find_commits(kafka, broker, groups, ends, starts)
-    share_groups = kafka.coordinated_share_groups(broker.address)
+    share_groups = [*kafka.share_group_states(broker.address)]
     if share_groups:
         if rolled_back.get(SHARE_STATE_TOPIC):
             yield AftermathFinding(
@@ -142,7 +142,7 @@ def find_commits_to_lost(
 
     def ask(broker_id: int) -> Mapping[str, GroupCommits]:
         address = addresses[broker_id]
-        return kafka.read_commits(address, kafka.coordinated_groups(address), lost)
+        return kafka.read_commits(address, [*kafka.group_states(address)], lost)
 
     for broker_id, found in kafka.in_parallel(ask, addresses).items():
         if isinstance(found, BrokerCallError):

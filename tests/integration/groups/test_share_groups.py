@@ -214,7 +214,7 @@ def reset(cluster: Cluster, offset: int, partition: int = 0) -> None:
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap()})) as wire:
         kafka = Kafka(wire)
         addresses = kafka.describe_cluster().unfenced.values()
-        coordinator = next(each for each in addresses if kafka.coordinated_share_groups(each))
+        coordinator = next(each for each in addresses if kafka.share_group_states(each))
         assert kafka.set_share_start_offsets(coordinator, "queue", {TopicPartition(ONLINE, partition): offset}) == {
             TopicPartition(ONLINE, partition): None
         }

@@ -157,9 +157,9 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
         with Wire(on_call.settings) as wire:
             kafka = Kafka(wire)
             addresses = kafka.describe_cluster().unfenced.values()
-            coordinator = next(each for each in addresses if kafka.coordinated_share_groups(each))
+            coordinator = next(each for each in addresses if kafka.share_group_states(each))
             starts = kafka.share_start_offsets(coordinator, ["queue"])["queue"]
-            assert kafka.coordinated_groups(coordinator) == []
+            assert kafka.group_states(coordinator) == {}
         told = re.search(rf"queue\s+{FIRST}\s+0\s+(\d+)", described)
         assert told, described
         assert starts.error == ""

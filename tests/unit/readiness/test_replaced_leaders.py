@@ -76,8 +76,8 @@ class FakeBrokers(Kafka):
     def in_parallel(self, work: Callable[[Any], Any], keys: Iterable[Any]) -> dict[Any, Any]:
         return one_by_one(work, keys)
 
-    def coordinated_groups(self, address: Address) -> list[str]:
-        return [*self.commits]
+    def group_states(self, address: Address) -> dict[str, str]:
+        return dict.fromkeys(self.commits, "Empty")
 
     def read_commits(
         self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition] | None = None

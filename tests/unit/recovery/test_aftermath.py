@@ -60,9 +60,9 @@ def cluster() -> FakeCluster:
         describe_partitions=lambda _topics: NO_GROUPS,
         open_transactions=lambda _address, asked: dict.fromkeys(asked, ()),
         log_end_offsets=lambda _address, asked: {each: [OffsetAnswer(0, END, 8)] for each in asked},
-        coordinated_groups=lambda address: ["billing"] if address.host == f"broker-{BEST}.invalid" else [],
+        group_states=lambda address: {"billing": "Empty"} if address.host == f"broker-{BEST}.invalid" else {},
         read_commits=lambda _address, groups, _partitions: {each: GroupCommits({}) for each in groups},
-        coordinated_share_groups=lambda _address: [],
+        share_group_states=lambda _address: {},
         coordinated_transactions=lambda _address: CoordinatedTransactions({}, "it does not say"),
         why_ids_may_be_hidden=lambda _address: "",
     )
@@ -324,7 +324,9 @@ def test_partitions_beyond_the_time_limit_are_unknown(cluster: FakeCluster) -> N
 def test_groups_whose_commits_may_be_lost_are_named_and_all_their_offsets_compared(cluster: FakeCluster) -> None:
     """The groups "billing" and "sales" are in different partitions."""
     with_an_online_partition(cluster, 50).answer(
-        coordinated_groups=lambda address: ["billing", "sales"] if address.host == f"broker-{BEST}.invalid" else [],
+        group_states=lambda address: (
+            {"billing": "Empty", "sales": "Empty"} if address.host == f"broker-{BEST}.invalid" else {}
+        ),
         read_commits=lambda _address, groups, partitions: {
             each: GroupCommits({OTHER: Commit({"billing": 1, "sales": END + 2}[each])} if OTHER in partitions else {})
             for each in groups
@@ -350,8 +352,8 @@ def test_the_partition_of_a_group_is_that_of_its_hash_code(group: str, hash_code
 
 def test_share_groups_are_listed_with_what_they_may_have_lost(cluster: FakeCluster) -> None:
     with_an_online_partition(cluster).answer(
-        coordinated_groups=lambda _address: [],
-        coordinated_share_groups=lambda address: ["queue"] if address.host == f"broker-{BEST}.invalid" else [],
+        group_states=lambda _address: {},
+        share_group_states=lambda address: {"queue": "Empty"} if address.host == f"broker-{BEST}.invalid" else {},
         share_start_offsets=lambda _address, groups: {
             each: ShareOffsets({OTHER: END + 5}, (FIRST,), "one is hidden") for each in groups
         },
