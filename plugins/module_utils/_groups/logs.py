@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .._kafka.cluster import Cluster
+from .._kafka.error_codes import OFFSET_OUT_OF_RANGE
 from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import EpochEnd, PartitionState, TopicPartition
 from .divergence import PresentLog, TimeOffset
-
-_EPOCH_TOO_NEW = 1
-"""OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +110,6 @@ def _ask_epochs(
         answer = answers.get(name.topic, {}).get(name.partition)
         if isinstance(answer, EpochEnd):
             cuts[name, epoch] = answer.end_offset
-        elif answer is not None and answer.times == 1 and answer.error_code == _EPOCH_TOO_NEW:
+        elif answer is not None and answer.times == 1 and answer.error_code == OFFSET_OUT_OF_RANGE:
             cuts[name, epoch] = None
     return cuts

@@ -74,6 +74,12 @@ def only_answer(answers: Sequence[OffsetAnswer]) -> OffsetAnswer | None:
     return answers[0] if len(answers) == 1 and not answers[0].error_code else None
 
 
+def only_offset(answers: Sequence[OffsetAnswer]) -> OffsetAnswer | None:
+    """Return the same answer, if it has an offset: that of a replica without one is negative."""
+    one = only_answer(answers)
+    return one if one is not None and one.offset >= 0 else None
+
+
 def only_answers(answers: Mapping[TopicPartition, Sequence[OffsetAnswer]]) -> dict[TopicPartition, OffsetAnswer]:
     """Return the answers about the partitions that were answered once, and without an error."""
     return {partition: one for partition, each in answers.items() if (one := only_answer(each)) is not None}

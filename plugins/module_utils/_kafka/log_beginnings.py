@@ -12,7 +12,7 @@ from .._model.partition import EpochEnd, TopicPartition, in_batches
 from .._model.replaced_disk import LogBeginning
 from .connection import Connection
 from .epochs import epochs_request, questions_about
-from .held_replicas import HeldOffset, OffsetAnswer, held_offsets, only_answer
+from .held_replicas import HeldOffset, held_offsets, only_offset
 from .log_dirs import LogDirs, describe_log_dirs
 
 
@@ -32,7 +32,7 @@ def _read_batch(connection: Connection, broker_id: int, partitions: Sequence[Top
     known = {
         each: (start.offset, end)
         for each in partitions
-        if (start := _only(starts.get(each, ()))) and (end := _only(ends.get(each, ())))
+        if (start := only_offset(starts.get(each, ()))) and (end := only_offset(ends.get(each, ())))
     }
     epochs = _read_first_epochs(connection, [each for each, (start, end) in known.items() if start == 0 < end.offset])
     dirs = describe_log_dirs(connection, [*known])
@@ -49,11 +49,6 @@ def _read_batch(connection: Connection, broker_id: int, partitions: Sequence[Top
         )
         for each, (start, end) in known.items()
     ]
-
-
-def _only(answers: Sequence[OffsetAnswer]) -> OffsetAnswer | None:
-    one = only_answer(answers)
-    return one if one is not None and one.offset >= 0 else None
 
 
 def _read_first_epochs(connection: Connection, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:

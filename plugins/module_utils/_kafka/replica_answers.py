@@ -16,7 +16,7 @@ from . import error_codes
 from .batch_headers import BatchEpoch
 from .epochs import EpochAnswer, NoEpochEnd
 from .header_search import HeaderSearch
-from .held_replicas import OffsetAnswer, only_answer
+from .held_replicas import OffsetAnswer, only_offset
 from .lineage_search import LineageSearch
 from .log_dirs import LogDirs
 
@@ -209,5 +209,5 @@ def _count_error(times: int, request: str) -> tuple[Cause, str]:
 
 
 def _known_offset(answers: Sequence[OffsetAnswer]) -> int | None:
-    found = only_answer(answers)
-    return found.offset if found is not None and found.offset >= 0 else None
+    found = only_offset(answers)
+    return None if found is None else found.offset
