@@ -20,7 +20,7 @@ from . import error_codes
 from .connection import Connection
 from .held_replicas import HeldOffset, held_offsets
 from .messages import fetch_request
-from .record_batch import CRC_FROM, HEADER_BYTES, LENGTH_END, MAGIC, MAGIC_AT, read_header
+from .record_batch import CRC_FROM, HEADER_BYTES, LENGTH_AT, LENGTH_END, MAGIC, MAGIC_AT, read_header
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.record.util import calc_crc32c
@@ -97,10 +97,11 @@ def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
     """
     position = 0
     while len(records) - position > MAGIC_AT:
-        if (magic := records[position + MAGIC_AT]) in range(MAGIC):
+        magic, has_length = records[position + MAGIC_AT], any(records[position + LENGTH_AT : position + LENGTH_END])
+        if magic < MAGIC and has_length:  # zeros where the disk lost a batch are no message
             return offset, "", True
         where = f"the batch after offset {offset - 1}"
-        if magic != MAGIC:
+        if magic > MAGIC:
             return offset, f"{where} has magic {magic}, which no version of Kafka writes", False
         if len(records) - position < HEADER_BYTES:
             break

@@ -30,6 +30,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = _HEADER.size
+LENGTH_AT = 8
 LENGTH_END = 12
 """Bytes of base offset and length, which the length does not count."""
 MAGIC_AT = 16

@@ -50,6 +50,15 @@ def test_invalid_batch_headers_are_damage(place: int, value: int) -> None:
     assert "offset -1" in _check(bytes(spoilt), 0)[1]
 
 
+def test_zeros_are_damage() -> None:
+    zeroed = _batch(0, 3) + bytes(len(_batch(3, 2)))
+    assert _check(zeroed, 0) == (
+        3,
+        "the batch after offset 2 has an invalid header (length 0, base offset 0)",
+        False,
+    )
+
+
 def test_old_record_format_is_not_damage() -> None:
     spoilt = bytearray(WHOLE)
     spoilt[16] = 1
