@@ -34,7 +34,7 @@ from lab.waiting import wait_until
 _RECORDS = int(os.environ.get("KAFKAOPS_BENCH_REPLAY_RECORDS", "500000"))
 _RECORD_BYTES = 1000
 _PARTITIONS = 8
-_TOPIC = "bench"
+_TOPIC, _SIDE_TOPIC = "bench", "bench.salvaged"
 _DEAD, _FROZEN, _OTHER = 1, 2, 3
 _GOAL = 1.25
 """80 % of the rate: of records a second, while records are written."""
@@ -45,7 +45,7 @@ _TIMEOUT_S = 60.0
 
 
 def run(options: Options) -> Iterator[Row]:
-    """Give the same salvage back again and again, each time under another progress topic.
+    """Give the same salvage back again and again, each time under another progress topic, and to a new side topic.
 
     The baseline writes as many records, of the same size, headers included, to a topic of the same shape, in
     transactions that are as large.
@@ -66,7 +66,7 @@ def run(options: Options) -> Iterator[Row]:
             min(options.repeats, _MOST_REPEATS),
             lambda: write_generated(settings, "bare", bare),
             lambda: write_generated(settings, "alike", alike),
-            lambda: _give_back(settings, saved, f"_progress_{next(numbers)}"),
+            lambda: _give_back(cluster, settings, saved, f"_progress_{next(numbers)}"),
         )
     what = f"{_RECORDS:,} records of {_RECORD_BYTES} bytes"
     alike_written = Timing(f"{what} generated, with seven headers each", with_headers)
@@ -133,8 +133,11 @@ def _write(cluster: Cluster) -> None:
         raise CannotMeasureError("not all records were written")
 
 
-def _give_back(settings: ConnectionSettings, saved: Path, progress_topic: str) -> Run:
+def _give_back(cluster: Cluster, settings: ConnectionSettings, saved: Path, progress_topic: str) -> Run:
     """Replay everything: read, lock, verify, count and write."""
+    if cluster.client.describe(_SIDE_TOPIC, broker=_FROZEN):
+        # What it has of an earlier round would not be given back again.
+        cluster.client.delete_topic(_SIDE_TOPIC)
     phases = Phases()
     with Wire(settings) as wire:
         terms = ReplayTerms(Target.SIDE, include_unknown=False, include_compacted=False)
