@@ -83,6 +83,8 @@ def rank_answers(election: PlannedElection, observation: PartitionObservation) -
     if election.is_bare:
         answered = [log for each in state.replicas if (log := logs.get(each)) is not None and log.answered]
         found = _rank_again([_unranked_candidate(each, state, is_tiered=False) for each in answered], state)
+        if not observation.reused_epochs:
+            return found
         return tuple(replace(each, reused_epochs=observation.reused_epochs.get(each.broker_id, ())) for each in found)
     returned = _find_returned(election, observation) if election.strategy is not None else []
     if not returned:
