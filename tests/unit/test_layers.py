@@ -79,6 +79,13 @@ def test_the_table_names_every_package() -> None:
     assert set(_MAY_IMPORT) == {module.split(".")[0] for module in _FILES}
 
 
+def test_a_package_imports_only_those_below_it_in_the_table() -> None:
+    below: set[str] = set()
+    for package, allowed in reversed(_MAY_IMPORT.items()):
+        assert allowed <= below, f"{package} stands below {sorted(allowed - below)}"
+        below.add(package)
+
+
 def test_no_module_imports_what_its_package_may_not() -> None:
     wrong = [
         line for module, file in _FILES.items() for line in _forbidden(module, file.read_text("utf-8"), _MAY_IMPORT)
