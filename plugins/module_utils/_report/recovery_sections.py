@@ -266,6 +266,8 @@ def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
         lines = _topic_lines_of((each["topic"], each["partition"]) for each in about if each["topic"] is not None)
         named = join_first(lines, _MAX_TOPICS)
         steps.append(NextStep(f"{named}: {explanation}" if named else explanation))
+    if len(said) > MAX_ROWS:
+        steps.append(NextStep(f"{len(said) - MAX_ROWS:,} more; the report file has all of them"))
     return Steps(tuple(steps))
 
 

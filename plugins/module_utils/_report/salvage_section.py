@@ -22,7 +22,7 @@ from .._salvage.account import Account, Balance, describe_still_lost, sum_balanc
 from .._salvage.finding import NOT_COMPARED
 from .._salvage.finding import SalvageStatus as DiskStatus
 from .._salvage.saved import SavedRecords
-from .blocks import MAX_ROWS, Cell, ReportParagraph, ReportTable, Section, number_cell
+from .blocks import Cell, ReportParagraph, Section, first_rows, number_cell
 from .extents import Saved
 
 _NOTE = (
@@ -118,14 +118,18 @@ def _is_compared(partition: Mapping[str, Any]) -> bool:
 def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section:
     """Build the section with the account, in words and by partition."""
     total = sum_balances(balances.values())
-    rows = tuple(_row(name, each) for name, each in list(balances.items())[:MAX_ROWS])
     columns = ("Partition", "Found", "Saved", "Given back", "Still lost")
     is_bad = bool(total.still_lost or total.unknown)
     return Section(
         "Records found, saved and given back",
         (
             ReportParagraph(describe_still_lost(total), "bad" if is_bad else "good"),
-            ReportTable(plural(total.partitions, "partition"), columns, rows),
+            first_rows(
+                plural(total.partitions, "partition"),
+                columns,
+                [*balances.items()],
+                lambda row: _row(*row),
+            ),
             ReportParagraph(_NOTE),
         ),
     )

@@ -15,13 +15,15 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import ReportTable
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.salvage_section import build_account_section
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import DocumentKind, read_sources
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance, build_accounts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
     DiskFinding,
     FileDamage,
@@ -210,3 +212,11 @@ def test_kinds_of_documents_are_recognized(tmp_path: Path) -> None:
         path.write_text(json.dumps(document), encoding="utf-8")
         (source,) = read_sources([str(path)])
         assert source.kind is kind
+
+
+def test_an_account_of_very_many_partitions_says_that_it_is_cut() -> None:
+    balance = Balance(held_by_losers=1, saved=1, given_back=1, still_lost=0, at_hand=0)
+    section = build_account_section({TopicPartition("orders", each): balance for each in range(1200)})
+    (table,) = (each for each in section.blocks if isinstance(each, ReportTable))
+    assert table.caption == "1,200 partitions; the first 1,000 of 1,200, the report file has all"
+    assert len(table.rows) == 1000
