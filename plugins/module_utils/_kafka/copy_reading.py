@@ -97,8 +97,9 @@ def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
     """
     position = 0
     while len(records) - position > MAGIC_AT:
-        magic, has_length = records[position + MAGIC_AT], any(records[position + LENGTH_AT : position + LENGTH_END])
-        if magic < MAGIC and has_length:  # zeros where the disk lost a batch are no message
+        magic = records[position + MAGIC_AT]
+        length = int.from_bytes(records[position + LENGTH_AT : position + LENGTH_END], "big", signed=True)
+        if magic < MAGIC and length > 0:  # zeros where the disk lost a batch are no message
             return offset, "", True
         where = f"the batch after offset {offset - 1}"
         if magic > MAGIC:
@@ -106,7 +107,7 @@ def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
         if len(records) - position < HEADER_BYTES:
             break
         header = read_header(records, position)
-        length, base, end = header.length, header.base_offset, position + header.size
+        base, end = header.base_offset, position + header.size
         if length < HEADER_BYTES - LENGTH_END or header.last_offset_delta < 0 or header.next_offset < offset:
             return offset, f"{where} has an invalid header (length {length}, base offset {base})", False
         if end > len(records):

@@ -63,3 +63,11 @@ def test_old_record_format_is_not_damage() -> None:
     spoilt = bytearray(WHOLE)
     spoilt[16] = 1
     assert _check(bytes(spoilt), 0) == (0, "", True)
+
+
+def test_negative_length_is_damage_whatever_the_magic_says() -> None:
+    spoilt = bytearray(WHOLE)
+    spoilt[8], spoilt[16] = 0xFF, 1
+    following, damage, is_old = _check(bytes(spoilt), 0)
+    assert (following, is_old) == (0, False)
+    assert "has an invalid header (length -" in damage
