@@ -91,7 +91,8 @@ requirements:
 notes:
   - Needs DESCRIBE, DESCRIBE_CONFIGS and WRITE on the topics, READ on compacted ones, CREATE on those that are created,
     READ and WRITE on O(progress_topic), and DESCRIBE and WRITE on the transactional id
-    C(kafkaops.recovery.<progress_topic>).
+    C(kafkaops.recovery.<progress_topic>). With DESCRIBE_CONFIGS on the cluster, it knows the brokers'
+    C(transaction.max.timeout.ms).
   - GSSAPI cannot be used, because the confluent-kafka of PyPI is built without it.
 """
 

@@ -56,6 +56,9 @@ _CONFIGS = Need(
 _SEE_TOPICS = Need(Resource.TOPICS, ("DESCRIBE",), "to see partitions: topics without it are hidden")
 _TOPIC_CONFIGS = Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics")
 _IDENTIFY = Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to make sure which broker answers at an address")
+_TRANSACTION_LIMIT = Need(
+    Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to read transaction.max.timeout.ms", is_required=False
+)
 _TRANSACTIONS = Need(
     Resource.TRANSACTIONS, ("DESCRIBE",), "to tell open transactions that end from those that hang", is_required=False
 )
@@ -151,7 +154,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.GROUPS, ("DESCRIBE", "READ"), "to read committed offsets, and to commit"),
         Need(Resource.CONTROLLERS, ("CLUSTER_ACTION",), "to read which elections were unclean", is_required=False),
         Need(Resource.CLUSTER, ("ALTER",), "to abort hanging transactions", is_required=False),
-        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to read transaction.max.timeout.ms", is_required=False),
+        _TRANSACTION_LIMIT,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read delete.retention.ms", is_required=False),
         _TRANSACTIONS,
         _NAME_TICKETS,
@@ -227,6 +230,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "replay_salvaged_records": (
         _LOOK,
         Need(Resource.CLUSTER, ("CREATE",), "to create side topics and the topic that keeps what was given back"),
+        _TRANSACTION_LIMIT,
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read what was given back, and newer keys of compacted topics"),
         _TOPIC_CONFIGS,
