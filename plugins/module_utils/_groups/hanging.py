@@ -26,7 +26,7 @@ from types import MappingProxyType
 
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
-from .._kafka.transactions import LostMarker, OpenTransaction, find_gaps, is_ended_by_coordinator
+from .._kafka.transactions import TRANSACTION_LIMIT, LostMarker, OpenTransaction, find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped
 from .._model.reasons import join_first, name_brokers, name_partitions, plural
 from .plan import MOST_NAMED, Ending, TransactionStep, UnknownCommits
@@ -121,7 +121,7 @@ def look_at_transactions(  # noqa: PLR0917 - what is known of the cluster and of
     }
     if found.open:
         found.missing = "; ".join(filter(None, [found.missing, *_explain_hidden(kafka, cluster)]))
-        limits = kafka.transaction_limits(cluster.unfenced)
+        limits = kafka.broker_numbers(cluster.unfenced, TRANSACTION_LIMIT)
         known = [each for each in limits if each is not None]
         found.limit_ms = max(known) if known and len(known) == len(limits) else None
     return found

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from .._kafka.cluster import online_addresses
-from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import OffsetAnswer, only_answers
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -26,7 +26,6 @@ from .._model.outage import Outage
 from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError
-from .._model.setting import number_of
 from .._module.connection import Arguments
 from .directory import confirmed
 from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
@@ -159,14 +158,7 @@ def history_limits(params: Mapping[str, Any]) -> HistoryLimits:
 
 def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> list[int]:
     """Return the different values of a time that brokers have which are online: the last leader cannot be asked."""
-
-    def ask(broker_id: int) -> int | None:
-        try:
-            return number_of(kafka.broker_config(online[broker_id], broker_id, name))
-        except RequestRefusedError:
-            return None
-
-    return sorted({each for each in kafka.in_parallel(ask, online).values() if isinstance(each, int)})
+    return sorted({each for each in kafka.broker_numbers(online, name) if each is not None})
 
 
 def _read_session(kafka: Kafka, online: Mapping[int, Address]) -> tuple[int | None, list[str]]:

@@ -19,7 +19,7 @@ from typing import Any
 from .._model import retention
 from .._model.partition import Cause, in_batches
 from .._model.retention import Retention
-from .._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, SettingSource
+from .._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, SettingSource, number_of
 from . import error_codes
 from .errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
 from .messages import describe_configs_request
@@ -94,6 +94,21 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Se
     """
     request = describe_configs_request(BROKER_RESOURCE, [str(broker_id)], [name])
     return _settings(BROKER_RESOURCE, wire.call(address, request), [name]).get(name)
+
+
+def broker_numbers(wire: Wire, addresses: Mapping[int, Address], name: str) -> list[int | None]:
+    """Return the effective number that each broker has for one config. None for one that does not say it.
+
+    The brokers are asked in parallel.
+    """
+
+    def ask(broker_id: int) -> int | None:
+        try:
+            return number_of(broker_config(wire, addresses[broker_id], broker_id, name))
+        except RequestRefusedError:
+            return None
+
+    return [each if isinstance(each, int) else None for each in wire.in_parallel(ask, addresses).values()]
 
 
 def read_configs(

@@ -201,6 +201,10 @@ class Kafka(BaseKafka):
         """Return the effective value of one config of this broker."""
         return configs.broker_config(self.wire, address, broker_id, name)
 
+    def broker_numbers(self, addresses: Mapping[int, Address], name: str) -> list[int | None]:
+        """Return the effective number that each broker has for one config. None for one that does not say it."""
+        return configs.broker_numbers(self.wire, addresses, name)
+
     def controller_side(self) -> controllers.ControllerSide:
         """Return the controllers' own listeners, as far as they are known. The first call looks for them."""
         with self._looking_for_controllers:
@@ -227,10 +231,6 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, tuple[transactions.OpenTransaction, ...]]:
         """Return the open transactions of each of this broker's replicas (DescribeProducers)."""
         return transactions.open_transactions(self.wire, address, partitions)
-
-    def transaction_limits(self, brokers: Mapping[int, Address]) -> list[int | None]:
-        """Return transaction.max.timeout.ms of each broker, in ms. None for one that does not say it."""
-        return transactions.transaction_limits(self.wire, brokers)
 
     def coordinated_transactions(self, address: Address) -> transactions.CoordinatedTransactions:
         """Return the transactions that this broker coordinates (ListTransactions)."""

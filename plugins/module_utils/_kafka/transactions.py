@@ -10,7 +10,7 @@ DescribeProducers has API key 61, DescribeTransactions 65 and ListTransactions 6
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, in_batches
 from .._model.reasons import join_first
 from .._model.run import Clock
-from .._model.setting import number_of
-from . import configs, error_codes
-from .errors import RequestRefusedError
+from . import error_codes
 from .groups import call_until_loaded
 from .messages import by_topic
 from .partitions import Description
@@ -88,18 +86,6 @@ class CoordinatedTransactions:
 def is_ended_by_coordinator(state: str) -> bool:
     """Return whether a coordinator still ends a transaction in this state. It does so in states of later releases."""
     return state not in _NONE_OPEN_STATES
-
-
-def transaction_limits(wire: Wire, brokers: Mapping[int, Address]) -> list[int | None]:
-    """Return transaction.max.timeout.ms of each broker, in ms. None for one that does not say it."""
-
-    def ask(broker_id: int) -> int | None:
-        try:
-            return number_of(configs.broker_config(wire, brokers[broker_id], broker_id, TRANSACTION_LIMIT))
-        except RequestRefusedError:
-            return None
-
-    return [each if isinstance(each, int) else None for each in wire.in_parallel(ask, brokers).values()]
 
 
 def open_transactions(

@@ -25,6 +25,7 @@ from .._changes.journal_reader import JournalOptions
 from .._kafka.cluster import Cluster
 from .._kafka.log_reading import SETTLE_S
 from .._kafka.port import Kafka
+from .._kafka.transactions import TRANSACTION_LIMIT
 from .._model.background import in_background
 from .._model.near_names import not_found
 from .._model.partition import TopicPartition
@@ -173,7 +174,7 @@ class Replayer:
         """Start a producer that ends the last transaction of its id. Raises ProducerError or SettingsError."""
         name, brokers = self._transactional_id, cluster.unfenced.values()
         explain = partial(explain_unfinished, self._kafka, name)
-        limit_ms = min((each for each in self._kafka.transaction_limits(cluster.unfenced) if each), default=None)
+        limit_ms = min(filter(None, self._kafka.broker_numbers(cluster.unfenced, TRANSACTION_LIMIT)), default=None)
         tell = self._progress.step
         return TransactionalProducer(self._kafka.settings, brokers, name, most_bytes, explain, tell, limit_ms)
 

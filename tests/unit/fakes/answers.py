@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.retention import Retention
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource, number_of
 
 
 def one_by_one(work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
@@ -68,6 +68,9 @@ class FakeAnswers(Kafka):
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> Setting | None:
         return Setting(self.broker_values.get(broker_id, "false"), SettingSource.DEFAULT)
+
+    def broker_numbers(self, addresses: Mapping[int, Address], name: str) -> list[int | None]:
+        return [number_of(self.broker_config(each, broker_id, name)) for broker_id, each in addresses.items()]
 
     def controller_configs(self, name: str) -> ControllerConfigs:
         return ControllerConfigs({101: "false"}, "")

@@ -51,7 +51,7 @@ class FakeKafka:
     def why_ids_may_be_hidden(self, _address: Any) -> str:
         return ""
 
-    def transaction_limits(self, brokers: Any) -> list[int]:
+    def broker_numbers(self, brokers: Any, _name: str) -> list[int]:
         return [900_000 for _each in brokers]
 
 
