@@ -49,6 +49,12 @@ def config_of(cluster: Cluster, kind: ResourceType, name: str) -> dict[str, str]
     return {each.name: each.value for each in admin.describe_configs([resource])[resource].result(30).values()}
 
 
+def own_config_of(cluster: Cluster) -> dict[str, str]:
+    """Return what the run topic has of the config that we give to our topics."""
+    found = config_of(cluster, ResourceType.TOPIC, RUN_TOPIC)
+    return {name: found[name] for name in OWN_TOPIC_CONFIG}
+
+
 def run_once(cluster: Cluster) -> None:
     """Write a change in one run, read it in the next one, and end it there."""
     with cluster_journal(cluster.bootstrap()) as lock:
@@ -78,7 +84,7 @@ def test_a_run_needs_nothing_of_the_cluster_s_defaults_and_repairs_earlier_topic
             journal.begin([a_change(1)])
         assert {*lock.read().changes} == {a_change(), a_change(1)}
         with lock.open() as journal:
-            found = config_of(hostile, ResourceType.TOPIC, RUN_TOPIC)
-            assert {name: found[name] for name in OWN_TOPIC_CONFIG} == {**OWN_TOPIC_CONFIG}
+            # The broker that this client asks may apply it a moment later.
+            wait_until(lambda: own_config_of(hostile) == {**OWN_TOPIC_CONFIG}, what="the run topic's config")
             journal.end([a_change(), a_change(1)], "test")
         assert lock.read().changes == ()
