@@ -20,8 +20,11 @@ from .._documents.screen import screen
 from .decide import decide
 from .plan import OPEN_TRANSACTION_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
 from .preconditions import DROP_NOTE, REASSIGNMENT_NOTE, explain_drop, explain_reassignment
+from .sort_keys import HOLDS_MOST, python_order
 
 _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
+
+_BY_HOLDINGS = python_order(HOLDS_MOST)
 
 Place: TypeAlias = "tuple[str | int, ...]"
 
@@ -34,7 +37,8 @@ def find_consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) ->
         first_place, first_leader = seen.setdefault((entry["topic"], entry["partition"]), (place, leader))
         if first_place != place:
             yield _explain_duplicate(entry, place, leader, first_place, first_leader)
-        yield from _find_replica_problems(entry, place)
+        problems = [*_find_replica_problems(entry, place)]
+        yield from problems or _find_left_out(entry, place)
         for index, candidate in enumerate(entry["candidates"]):
             yield from _find_log_problems(candidate, (*place, "candidates", index))
 
@@ -95,6 +99,23 @@ def _find_replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Prob
             )
 
 
+def _find_left_out(entry: dict[str, Any], place: Place) -> Iterator[Problem]:
+    """Yield the replicas that an election does not describe. What they hold would count as nothing."""
+    if "designatedLeader" not in entry:
+        return
+    candidates = [each["brokerId"] for each in entry["candidates"]]
+    described = {*candidates, *(each["brokerId"] for each in entry["silent"])}
+    for index, broker in enumerate(entry["replicas"]):
+        if broker not in described:
+            message = f"broker {broker} is neither among the candidates nor among the silent replicas"
+            remedy = "Restore its entry, also if the broker is lost for good, or make the plan again"
+            yield Problem(pointer(*place, "replicas", index), message, remedy)
+    forecast = [each["brokerId"] for each in entry["losses"]]
+    if forecast != candidates:
+        message = f"the losses are of {join_words(forecast)}, and the candidates are {join_words(candidates)}"
+        yield Problem(pointer(*place, "losses"), message, "Give the loss of each candidate, in the same order")
+
+
 def _find_broker_problems(brokers: Sequence[int], known: Sequence[int], places: Sequence[Place]) -> Iterator[Problem]:
     for index, (broker, place) in enumerate(zip(brokers, places, strict=True)):
         if broker not in known:
@@ -134,6 +155,9 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
             message = "it has no strategy, so that it cannot be decided again"
             problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
             continue
+        if misplaced := [*_find_misplaced(election, f"{place}/candidates")]:
+            problems += misplaced
+            continue
         decision = _decide_as_planned(election)
         if isinstance(decision, LeftAlone):
             remedy = "Designate another candidate, change the strategy or the limit of this entry, or remove it"
@@ -141,6 +165,16 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
         else:
             elections.append(election if _is_same(election, decision) else _add_notes(decision, election))
     return replace(plan, elections=tuple(elections)), tuple(problems)
+
+
+def _find_misplaced(election: PlannedElection, place: str) -> Iterator[Problem]:
+    """Yield a candidate that ranks before one whose log holds more. The election order follows the ranks."""
+    for one, next_one in pairwise(election.candidates):
+        if _BY_HOLDINGS(next_one) < _BY_HOLDINGS(one):
+            message = f"the log of broker {next_one.broker_id}, rank {next_one.rank}, holds more than that of broker "
+            message += f"{one.broker_id}, rank {one.rank}"
+            yield Problem(place, message, "Leave the candidates as they were, and change only designatedLeader")
+            return
 
 
 def _decide_as_planned(election: PlannedElection) -> PlannedElection | LeftAlone:

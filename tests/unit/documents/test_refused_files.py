@@ -196,6 +196,14 @@ PLAN_FILES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         edited("partitions", 0, "dropped", to=[1, 3]),
         {"/partitions/0/dropped/1": "broker 3 is to lead, and to be dropped"},
     ),
+    "silent replica left out": (
+        edited("partitions", 0, "silent", to=[]),
+        {"/partitions/0/replicas/0": "broker 1 is neither among the candidates nor among the silent replicas. Restore"},
+    ),
+    "loss left out": (
+        edited("partitions", 0, "losses", to=[]),
+        {"/partitions/0/losses": "the losses are of none, and the candidates are 3 and 2"},
+    ),
     "candidate twice": (
         edited("partitions", 0, "candidates", 1, "brokerId", to=3),
         {"/partitions/0/candidates/1/brokerId": "broker 3 is there already at /partitions/0/candidates/0/brokerId"},

@@ -115,3 +115,19 @@ def test_only_notes_on_the_former_leader_are_made_again() -> None:
     assert election is not None, problem
     assert election.notes[:-1] == (other, INTERNAL_NOTE, explain_drop([1]), explain_reassignment(election))
     assert election.notes[-1].startswith("broker 2 was not asked for open transactions after the edit")
+
+
+def test_ranks_follow_from_the_logs() -> None:
+    """If the designated broker is fenced at the last moment, the controller elects the one of the next rank."""
+    planned = _election(Policy(Strategy.AGGRESSIVE), {})
+    best, second = planned.candidates
+    election, problem = _renewed(
+        replace(
+            planned,
+            designated_leader=2,
+            candidates=(replace(second, rank=1), replace(best, rank=2)),
+            losses=planned.losses[::-1],
+        )
+    )
+    assert election is None
+    assert problem == "the log of broker 3, rank 2, holds more than that of broker 2, rank 1"
