@@ -29,7 +29,7 @@ from .._module.run import call_all
 from .._spark.options import EngineUse
 from .aftermath import find_aftermath
 from .designations import plan_from_designations, read_given_designations
-from .election_run import ElectionOptions, ElectionReport, run_elections
+from .election_run import ElectionOptions, ElectionReport, refuse_other_cluster, run_elections
 from .module_result import Elected
 from .observation import plan_drops
 from .offline_dirs import add_offline_dirs
@@ -137,6 +137,8 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
         )
     cluster = kafka.describe_cluster()
     if isinstance(given, Plan):
+        # What else stands against it here would mislead: another cluster may have topics of the same names.
+        refuse_other_cluster(kafka, given, cluster.cluster_id)
         plan = given
     else:
         plan = plan_from_designations(

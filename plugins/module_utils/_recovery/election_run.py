@@ -128,11 +128,7 @@ def run_elections(  # noqa: PLR0917
     first write. A later error ends the run, and is the reason in the outcomes of all partitions that remain.
     """
     cluster = kafka.describe_cluster()
-    if plan.cluster_id != cluster.cluster_id:
-        raise WrongClusterError(
-            f"the plan is for cluster {plan.cluster_id}, and this is cluster {cluster.cluster_id}, as the brokers at "
-            f"{', '.join(map(str, kafka.settings.bootstrap_servers))} say: nothing was done"
-        )
+    refuse_other_cluster(kafka, plan, cluster.cluster_id)
     living = cluster.living(brokers)
     writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
     planned = [each.topic_partition for each in plan.elections]
@@ -171,6 +167,15 @@ def run_elections(  # noqa: PLR0917
         for partition, change in kept.changes.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
     return _make_report(doubt_leaders(outcomes, silent), undone, journal.notes, run.written)
+
+
+def refuse_other_cluster(kafka: Kafka, plan: Plan, cluster_id: str) -> None:
+    """Raise WrongClusterError if the plan is not for the cluster with this id."""
+    if plan.cluster_id != cluster_id:
+        raise WrongClusterError(
+            f"the plan is for cluster {plan.cluster_id}, and this is cluster {cluster_id}, as the brokers at "
+            f"{', '.join(map(str, kafka.settings.bootstrap_servers))} say: nothing was done"
+        )
 
 
 def _make_report(

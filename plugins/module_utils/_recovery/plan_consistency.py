@@ -18,11 +18,13 @@ from .._documents.dataclass_json import codec
 from .._documents.errors import Problem, join_words, pointer
 from .._documents.screen import screen
 from .decide import decide
-from .plan import OPEN_TRANSACTION_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
+from .plan import OPEN_TRANSACTION_NOTE, ElectionType, LeftAlone, Plan, PlannedElection, Status
 from .preconditions import DROP_NOTE, REASSIGNMENT_NOTE, explain_drop, explain_reassignment
 from .sort_keys import HOLDS_MOST, python_order
 
 _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
+
+_OF_ELECTIONS = (Status.RECOVERED, Status.WOULD_RECOVER)
 
 _BY_HOLDINGS = python_order(HOLDS_MOST)
 
@@ -37,6 +39,9 @@ def find_consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) ->
         first_place, first_leader = seen.setdefault((entry["topic"], entry["partition"]), (place, leader))
         if first_place != place:
             yield _explain_duplicate(entry, place, leader, first_place, first_leader)
+        if entry.get("status") in _OF_ELECTIONS:
+            message = f"{entry['status']} is the status of an election, and this partition has none"
+            yield Problem(pointer(*place, "status"), message, "Give the status and the reason that it had in the plan")
         problems = [*_find_replica_problems(entry, place)]
         yield from problems or _find_left_out(entry, place)
         for index, candidate in enumerate(entry["candidates"]):

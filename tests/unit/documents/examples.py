@@ -92,6 +92,7 @@ def edited(*place: str | int, to: Any, renew: bool = True) -> dict[str, Any]:
     return document
 
 
+_LEFT_ALONE = [each for each in Status if each not in (Status.RECOVERED, Status.WOULD_RECOVER)]
 _int32 = st.integers(0, INT32_MAX)
 _offsets = st.integers(0, INT64_MAX)
 # Any text that UTF-8 can encode.
@@ -171,7 +172,7 @@ def _left_alone(draw: st.DrawFn, named: TopicPartition) -> LeftAlone:
     return LeftAlone(
         topic=named.topic,
         partition=named.partition,
-        status=draw(st.sampled_from(Status)),
+        status=draw(st.sampled_from(_LEFT_ALONE)),
         reason=draw(_texts),
         topic_id=draw(st.none() | _topic_ids),
         leader_id=draw(st.none() | st.integers(-1, INT32_MAX)),

@@ -196,6 +196,10 @@ PLAN_FILES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         edited("partitions", 0, "dropped", to=[1, 3]),
         {"/partitions/0/dropped/1": "broker 3 is to lead, and to be dropped"},
     ),
+    "recovered without an election": (
+        edited("leftAlone", 0, "status", to="recovered"),
+        {"/leftAlone/0/status": "recovered is the status of an election, and this partition has none"},
+    ),
     "silent replica left out": (
         edited("partitions", 0, "silent", to=[]),
         {"/partitions/0/replicas/0": "broker 1 is neither among the candidates nor among the silent replicas. Restore"},

@@ -25,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.carry_
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import (
     ElectionOptions,
     ElectionReport,
+    WrongClusterError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.module_result import Elected
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
@@ -94,6 +95,12 @@ def test_both_refusals_come_at_once(wreck: Wreck) -> None:
     with pytest.raises(KafkaOpsError, match=r"(?s)is true for orders.*no majority"):
         carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_no_quorum)
     assert wreck.cluster.writes == []
+
+
+def test_the_wrong_cluster_is_named_whatever_else_stands_against_the_plan(wreck: Wreck) -> None:
+    wreck.cluster.topic_values["orders"] = "true"
+    with pytest.raises(WrongClusterError, match=f"for cluster another, and this is cluster {CLUSTER_ID}"):
+        carry_out(wreck.cluster, replace(wreck.plan(), cluster_id="another"), terms(wreck), there_is_no_quorum)
 
 
 def test_no_election_while_the_controller_may_elect_unclean_because_of_one_broker(wreck: Wreck) -> None:
