@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from .._documents.files import state_directory, why_no_directory
-from .._model.partition import PartitionState
+from .._model.partition import NO_LEADER, Cause, PartitionState
 from .._model.run import KafkaOpsError
 from .._spark.options import PASSWORD_IN_URI, has_password, is_uri, local_path
 
@@ -159,6 +159,7 @@ def read_evidence(path: str | Path) -> Evidence:
     stamp = _read_stamp(replica_logs, directory / REPLICA_LOGS_FILE)
     if stamp != _read_stamp(partitions, directory / PARTITIONS_FILE):
         raise EvidenceError(f"{directory}: its two files come from different gathers")
+    _refuse_other_partitions(partitions, replica_logs, directory)
     return Evidence(
         cluster_id=stamp["cluster_id"],
         gathered_at=stamp["gathered_at"],
@@ -192,11 +193,17 @@ def _read(file: Path, schema: pa.Schema) -> pa.Table:
 
 def _refuse_contradictions(logs: pa.Table, file: Path) -> None:
     """Raise EvidenceError for rows that no gather writes. Both engines rely on this."""
-    for name in (*REPLICA_KEY, "place", "is_fenced", "lineage"):
+    for name in (*REPLICA_KEY, "place", "is_fenced", "lineage", "error"):
         if logs[name].null_count:
             raise EvidenceError(f"{file} has rows without {name}: it was changed")
     if logs.group_by([*REPLICA_KEY]).aggregate([]).num_rows < logs.num_rows:
         raise EvidenceError(f"{file} has a replica twice: it was changed")
+    if unknown := sorted({*logs["cause"].unique().to_pylist()} - {None, *map(str, Cause)}):
+        raise EvidenceError(f"{file} has the cause {unknown[0]!r}, which is not known: it was changed")
+    answered = logs.filter(pc.is_null(logs["cause"]))
+    start, end = answered["log_start_offset"], answered["log_end_offset"]
+    if pc.any(pc.or_(pc.less(start, 0), pc.less(end, start))).as_py():
+        raise EvidenceError(f"{file} has a log that ends before it starts, or starts below 0: it was changed")
     lineages = logs["lineage"].combine_chunks()
     of_row, entries = pc.list_parent_indices(lineages), pc.list_flatten(lineages)
     epochs, ends = (pc.struct_field(entries, name) for name in ("epoch", "end_offset"))
@@ -205,6 +212,26 @@ def _refuse_contradictions(logs: pa.Table, file: Path) -> None:
     falls = pc.or_(pc.less_equal(epochs[1:], epochs[:-1]), pc.less(ends[1:], ends[:-1]))
     if pc.any(pc.and_(pc.equal(of_row[1:], of_row[:-1]), falls)).as_py():
         raise EvidenceError(f"{file} has a lineage whose epochs do not rise, or whose end offsets fall: it was changed")
+
+
+def _refuse_other_partitions(partitions: pa.Table, logs: pa.Table, directory: Path) -> None:
+    """Raise EvidenceError unless all partitions are complete and offline, and the logs have a row for each replica."""
+    file = directory / PARTITIONS_FILE
+    for name in partitions.column_names:
+        column = partitions[name]
+        may_be_unknown = name in ("elr", "last_known_elr")
+        has_gap = pa.types.is_list(column.type) and pc.list_flatten(column).null_count
+        if has_gap or (column.null_count and not may_be_unknown):
+            raise EvidenceError(f"{file} has rows without {name}: it was changed")
+    if pc.any(pc.not_equal(partitions["leader_id"], NO_LEADER)).as_py():
+        raise EvidenceError(f"{file} has a partition with a leader: it was changed")
+    replicas = partitions["replicas"].combine_chunks()
+    named = partitions.select(["topic", "partition"]).take(pc.list_parent_indices(replicas))
+    expected = named.append_column("broker_id", pc.list_flatten(replicas))
+    both = pa.concat_tables([each.replace_schema_metadata(None) for each in (expected, logs.select(REPLICA_KEY))])
+    counted = both.group_by([*REPLICA_KEY]).aggregate([([], "count_all")])["count_all"]
+    if expected.num_rows != logs.num_rows or pc.any(pc.not_equal(counted, 2)).as_py():
+        raise EvidenceError(f"{directory} does not have one row for each replica of its partitions: it was changed")
 
 
 def _read_stamp(table: pa.Table, file: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,13 +40,16 @@ from unit.recovery.wreckage import an_offline_partition
 
 @pytest.fixture
 def evidence() -> Evidence:
-    silent = ReplicaLog("t", 0, 2, cause=Cause.HUNG, error="no answer")
+    silent = [
+        ReplicaLog("t", number, broker, cause=Cause.HUNG, error="no answer")
+        for number, broker in ((0, 2), (1, 2), (1, 1))
+    ]
     offline = a_partition("t", 0, (1, 2))._replace(elr=(1,), last_known_elr=(), isr=())
     return Evidence(
         cluster_id="M3DsSJ5pQ1uA0gmkc3rkqg",
         gathered_at="2026-01-02T03:04:05Z",
         collection_version="1.0.0",
-        replica_logs=to_table([a_log("t", 0, 1, (5, 10), (7, 20)), silent]),
+        replica_logs=to_table([a_log("t", 0, 1, (5, 10), (7, 20)), *silent]),
         partitions=(offline, a_partition("t", 1, (2, 1))),
     )
 
@@ -194,6 +198,10 @@ def test_other_columns_are_refused(evidence: Evidence, tmp_path: Path) -> None:
         ([a_log("t", 0, 1, (5, 10), (5, 11))], "epochs do not rise"),
         ([a_log("t", 0, 1, (5, 10), (7, 9))], "end offsets fall"),
         ([ReplicaLog("t", 0, None)], "rows without broker_id"),  # type: ignore[arg-type]
+        ([ReplicaLog("t", 0, 1, error=None)], "rows without error"),  # type: ignore[arg-type]
+        ([ReplicaLog("t", 0, 1, cause="eaten")], "has the cause 'eaten', which is not known"),  # type: ignore[arg-type]
+        ([replace(a_log("t", 0, 1, (5, 10)), log_start_offset=11)], "a log that ends before it starts"),
+        ([a_log("t", 0, 1, (5, 10))], "does not have one row for each replica of its partitions"),
     ],
 )
 def test_evidence_that_was_changed_is_refused(
@@ -225,9 +233,30 @@ def test_evidence_with_a_part_of_a_lineage_is_refused(
         read_evidence(directory)
 
 
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"isr": None}, "rows without isr"),
+        ({"isr": (1, None)}, "rows without isr"),
+        ({"topic_id": None}, "rows without topic_id"),
+        ({"leader_id": 1}, "has a partition with a leader"),
+        ({"replicas": (1, 2, 3)}, "does not have one row for each replica of its partitions"),
+        ({"replicas": (1,)}, "does not have one row for each replica of its partitions"),
+    ],
+)
+def test_partitions_that_were_changed_are_refused(
+    change: dict[str, Any], complaint: str, evidence: Evidence, tmp_path: Path
+) -> None:
+    """A replica that has no row would count as one that holds nothing."""
+    first, second = evidence.partitions
+    changed = replace(evidence, partitions=(first._replace(**change), second))
+    with pytest.raises(EvidenceError, match=complaint):
+        read_evidence(write_evidence(changed, tmp_path))
+
+
 def test_the_lineages_of_two_replicas_are_not_taken_for_one(evidence: Evidence, tmp_path: Path) -> None:
     logs = to_table([a_log("t", 0, 1, (5, 10)), a_log("t", 0, 2, (4, 9)), a_log("t", 0, 3)])
-    changed = replace(evidence, replica_logs=logs)
+    changed = replace(evidence, replica_logs=logs, partitions=(a_partition("t", 0, (1, 2, 3)),))
     assert read_evidence(write_evidence(changed, tmp_path)) == changed
 
 

@@ -149,7 +149,10 @@ def test_evidence_is_ranked_and_forecast_as_a_plan_is(tmp_path: Path) -> None:
     """Broker 3 has more of the tiered topic on its own disk than broker 2. What the tier holds is unknown."""
     log = {"log_start_offset": 0, "log_end_offset": 110, "last_written_epoch": 2, "is_tiered": True}
     lineage = [{"epoch": 2, "end_offset": 110}]
-    rows = [a_row(broker, **log, lineage=lineage, local_log_start_offset=start) for broker, start in ((2, 50), (3, 20))]
+    rows = [
+        a_row(1, cause="unreachable", error=outages.ERROR, lineage=[]),
+        *(a_row(broker, **log, lineage=lineage, local_log_start_offset=start) for broker, start in ((2, 50), (3, 20))),
+    ]
     table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_SCHEMA)
     stored = write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path)
     html = render_html(build_page(read_sources([str(stored)]), "Evidence")).decode()
