@@ -81,6 +81,12 @@ class SparkOptions:
     """Further Spark settings. They override this collection's own."""
 
     def __post_init__(self) -> None:
+        urls = {"master": self.master, "remote": self.remote or "", **self.conf}
+        if with_password := [name for name, text in urls.items() if has_password(text)]:
+            raise SparkOptionsError(
+                f"{', '.join(with_password)} of spark has a URL with a password, which messages and process lists "
+                "show: take it out"
+            )
         if self.remote is not None and not self.remote.startswith("sc://"):
             raise SparkOptionsError(f"{self.remote!r} is not the URL of a Spark Connect server: that is sc://host:port")
         if self.remote is not None and _LOOKS_SECRET.search(self.remote):
@@ -157,7 +163,7 @@ def parse_spark_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
     values.pop("settings_reference", None)
     if "conf" in values:
         # Ansible passes booleans as Python's True and False. Spark expects true and false.
-        values["conf"] = {name: _text(value) for name, value in values["conf"].items()}
+        values["conf"] = {name: _text(value) for name, value in values["conf"].items() if value is not None}
     return SparkOptions(**values)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options i
     SparkOptions,
     SparkOptionsError,
     has_password,
+    parse_spark_options,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
@@ -37,6 +39,26 @@ def test_a_file_with_a_secret_is_not_one() -> None:
 def test_invalid_remote_url_or_one_with_a_token_is_refused(remote: str) -> None:
     with pytest.raises(SparkOptionsError):
         SparkOptions(remote=remote)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"remote": "https://me:hunter2@spark:15002"},
+        {"remote": "sc://me:hunter2@spark:15002"},
+        {"master": "spark://me:hunter2@spark:7077"},
+        {"conf": {"spark.hadoop.fs.defaultFS": "hdfs://me:hunter2@namenode"}},
+    ],
+)
+def test_a_url_with_a_password_is_refused_and_not_shown(given: dict[str, Any]) -> None:
+    with pytest.raises(SparkOptionsError, match="has a URL with a password") as refusal:
+        parse_spark_options(given)
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_setting_without_a_value_is_not_given() -> None:
+    given = parse_spark_options({"conf": {"spark.cores.max": None, "spark.speculation": True}})
+    assert given == SparkOptions(conf={"spark.speculation": "true"})
 
 
 @pytest.mark.parametrize(
