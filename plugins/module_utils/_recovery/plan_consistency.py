@@ -42,6 +42,9 @@ def find_consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) ->
         if entry.get("status") in _OF_ELECTIONS:
             message = f"{entry['status']} is the status of an election, and this partition has none"
             yield Problem(pointer(*place, "status"), message, "Give the status and the reason that it had in the plan")
+        if "designatedLeader" in entry and entry["strategy"] is None:
+            message = "it has no strategy, so that it cannot be decided again"
+            yield Problem(pointer(*place, "strategy"), message, "Give none, balanced or aggressive")
         problems = [*_find_replica_problems(entry, place)]
         yield from problems or _find_left_out(entry, place)
         for index, candidate in enumerate(entry["candidates"]):
@@ -156,10 +159,6 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
     elections, problems = [], []
     for index, election in enumerate(plan.elections):
         place = pointer("partitions", index)
-        if election.strategy is None:
-            message = "it has no strategy, so that it cannot be decided again"
-            problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
-            continue
         if misplaced := [*_find_misplaced(election, f"{place}/candidates")]:
             problems += misplaced
             continue

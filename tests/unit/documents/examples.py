@@ -161,7 +161,7 @@ def _elections(draw: st.DrawFn, named: TopicPartition) -> PlannedElection:
         losses=_losses(candidates, silent),
         election_type=draw(st.sampled_from(ElectionType)),
         offline_replicas=tuple(draw(_broker_ids)),
-        strategy=draw(st.none() | st.sampled_from(Strategy)),
+        strategy=draw(st.sampled_from(Strategy)),
         max_lost_records=draw(st.none() | _offsets),
     )
 

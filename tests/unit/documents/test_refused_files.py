@@ -200,6 +200,10 @@ PLAN_FILES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         edited("leftAlone", 0, "status", to="recovered"),
         {"/leftAlone/0/status": "recovered is the status of an election, and this partition has none"},
     ),
+    "no strategy": (
+        edited("partitions", 0, "strategy", to=None),
+        {"/partitions/0/strategy": "it has no strategy, so that it cannot be decided again"},
+    ),
     "silent replica left out": (
         edited("partitions", 0, "silent", to=[]),
         {"/partitions/0/replicas/0": "broker 1 is neither among the candidates nor among the silent replicas. Restore"},
