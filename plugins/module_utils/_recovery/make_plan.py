@@ -178,7 +178,7 @@ def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Plann
     evidence = read_evidence(path)
     policies = options.policies.same_for_all({each.topic for each in evidence.partitions})
     with Engines(options.how.engine) as engines:
-        plan = plan_from_evidence(engines, evidence, policies, progress)
+        plan = plan_from_evidence(engines, evidence, policies, progress, include_internal=options.include_internal)
         return Planned(plan, (), notes=tuple(describe_fallback(engines.use)), engine=engines.use)
 
 

@@ -43,12 +43,12 @@ from .evidence import (
 )
 from .gather import Engine, Gathering, gather
 from .options import Designations
-from .plan import LeftAlone, Plan, PlannedElection
+from .plan import INTERNAL_NOTE, LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
 from .reused_epochs import ask_candidates
 from .strategy import Policy
-from .survey import Survey
+from .survey import Survey, leave_internal_alone
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -199,12 +199,31 @@ def _find_recorded(engines: Engines, place: str | None, evidence: Evidence) -> F
 
 
 def plan_from_evidence(
-    engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress
+    engines: Engines,
+    evidence: Evidence,
+    policies: Mapping[str, Policy],
+    progress: Progress,
+    *,
+    include_internal: bool,
 ) -> Plan:
-    """Rank the replicas of stored evidence, and plan."""
+    """Rank the replicas of stored evidence, and plan. Internal topics are left alone unless ``include_internal``."""
     engines.begin(evidence.replica_logs.num_rows)
     progress.step("ranking replicas")
-    return plan_recovery(engines, evidence, policies)
+    internal = [each for each in evidence.partitions if each.is_internal]
+    if include_internal:
+        plan = plan_recovery(engines, evidence, policies)
+        named = {each.topic_partition for each in internal}
+        return replace(
+            plan,
+            elections=tuple(
+                replace(each, notes=(*each.notes, INTERNAL_NOTE)) if each.topic_partition in named else each
+                for each in plan.elections
+            ),
+        )
+    others = tuple(each for each in evidence.partitions if not each.is_internal)
+    return plan_recovery(
+        engines, replace(evidence, partitions=others), policies, [*map(leave_internal_alone, internal)]
+    )
 
 
 def _with_notes(decision: PlannedElection | LeftAlone, notes: Sequence[str]) -> PlannedElection | LeftAlone:

@@ -30,6 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.make_plan import make_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery, store_evidence
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import INTERNAL_NOTE, RefusedBy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName, EngineOptions
 from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
@@ -82,6 +83,22 @@ def test_a_plan_from_evidence_says_that_spark_did_not_rank(
     assert planned.engine is not None
     assert planned.engine.name is EngineName.PROCESS
     assert planned.notes == (f"the module worked without Spark: {planned.engine.reason}",)
+
+
+@pytest.mark.parametrize("include_internal", [False, True])
+def test_internal_topics_in_evidence_need_the_option_too(
+    include_internal: bool, evidence: Evidence, tmp_path: Path
+) -> None:
+    """The run that gathered the evidence may have had the option."""
+    _first, second = evidence.partitions
+    offline = an_offline_partition(replicas=(1, 2), topic="t")._replace(is_internal=True)
+    stored = str(write_evidence(replace(evidence, partitions=(offline, second)), tmp_path / "evidence"))
+    defaults = {name: each.get("default") for name, each in leader_candidate_info.ARGUMENTS.argument_spec.items()}
+    chosen = {"engine": "process", "recovery_strategy": "aggressive", "include_internal_topics": include_internal}
+    plan = make_plan(defaults | chosen | {"evidence": stored}).plan
+    assert [each.notes for each in plan.elections] == ([(INTERNAL_NOTE,)] if include_internal else [])
+    refused = [each.topic_partition for each in plan.left_alone if each.refused_by is RefusedBy.INTERNAL_TOPIC]
+    assert refused == ([] if include_internal else [offline.topic_partition])
 
 
 def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:
