@@ -82,12 +82,18 @@ def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] |
 
 
 def notes_on_file(params: Mapping[str, Any]) -> list[str]:
-    """Return notes about what a file of partitions says and what is ignored. Raises DocumentError."""
+    """Return notes about what a file of partitions says and what is ignored.
+
+    None if the file has changed so that it cannot be read any more: a run that has used it must return its results.
+    """
     if params["partitions_file"] is None:
         return []
+    from .._documents.errors import DocumentError
     from .._documents.partitions_file import ignored_in_file
 
-    return [*filter(None, [ignored_in_file(params["partitions_file"])])]
+    with suppress(DocumentError):
+        return [*filter(None, [ignored_in_file(params["partitions_file"])])]
+    return []
 
 
 def progress_to(path: str | None) -> Progress:

@@ -25,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
     expand_topics,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import notes_on_file
 from unit.documents.examples import INT32_MAX, topics
 
 
@@ -70,6 +71,10 @@ def test_a_file_of_our_own_ignores_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ours.json"
     path.write_text('{"partitions": [{"topic": "foo", "partitions": [0]}]}')
     assert ignored_in_file(str(path)) == ""
+
+
+def test_a_file_that_is_removed_during_a_run_costs_no_result(tmp_path: Path) -> None:
+    assert notes_on_file({"partitions_file": str(tmp_path / "gone.json")}) == []
 
 
 def test_repeats_are_summed_up() -> None:
