@@ -132,10 +132,12 @@ def gather(
     duration_ms: int,
     *,
     ask: AskBroker = _PUBLIC_RPCS,
+    elsewhere: str | None = None,
 ) -> pa.Table:
     """Return a row of ``REPLICA_LOG_SCHEMA`` for every replica of the partitions, also for silent ones.
 
-    ``settings_reference`` is the path of the file with the connection settings, on the host that asks the brokers.
+    ``settings_reference`` is the path of the file with the connection settings on this host, and ``elsewhere`` that on
+    the hosts of a Spark cluster.
     ``duration_ms`` counts from this call and includes Spark's planning, which leaves at least a third of it. Brokers
     without an address, unreachable, unauthorized or lost ones are not asked; their rows have the cause.
     """
@@ -145,7 +147,7 @@ def gather(
     tables = [REPLICA_LOG_SCHEMA.empty_table(), *(_rows_not_asked(item) for item in work if not item.can_be_asked)]
     if to_ask:
         least_seconds = max(_LEAST_SECONDS, duration_ms * _LEAST_SHARE / 1000)
-        tables.append(engine.ask(to_ask, AskBrokers(settings_reference, deadline, least_seconds, ask)))
+        tables.append(engine.ask(to_ask, AskBrokers(settings_reference, deadline, least_seconds, ask, elsewhere)))
     return pa.concat_tables(tables)
 
 

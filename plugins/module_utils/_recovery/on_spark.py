@@ -56,7 +56,7 @@ class OnSpark:
         ask the brokers again and could get other answers.
         """
         hands = distribute(work, len, slots(self._spark))
-        rows = task_for_each(self._spark, hands, ask_brokers, from_arrow_schema(REPLICA_LOG_SCHEMA))
+        rows = task_for_each(self._spark, hands, ask_brokers.for_tasks(), from_arrow_schema(REPLICA_LOG_SCHEMA))
         return rows.toArrow().cast(REPLICA_LOG_SCHEMA)
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:

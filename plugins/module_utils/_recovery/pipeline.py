@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -120,21 +120,21 @@ def gather_evidence(
     Also return notes on epochs that could not be checked.
 
     ``native`` is the operator's RPC for log ends. ``settings_reference`` is the path of a file with the connection
-    settings on every executor's host; without it, a temporary file is written on this host.
+    settings on every executor's host. On this host, also if Spark fails, a temporary file is used.
     """
     topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
     key = None if native is None else native.api_key
     ask = AskReplicas(dict(found.tiered), key, topic_ids, lost=found.lost, cluster_id=found.cluster_id)
     gathered_at = utc_now()
-    given = None if settings_reference is None else nullcontext(settings_reference)
-    with given or temporary_settings_reference(settings) as reference:
+    with temporary_settings_reference(settings) as reference:
+        gather_by = partial(gather, engine, reference, found.brokers, elsewhere=settings_reference)
         ends_at = time.monotonic() + duration_ms / 1000
-        replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
+        replica_logs = gather_by(found.offline, duration_ms, ask=ask)
         check = replace(ask, checks_epochs=True)
 
         def ask_again(ask: AskReplicas, states: Sequence[PartitionState]) -> pa.Table:
             left_ms = max(int((ends_at - time.monotonic()) * 1000), duration_ms // 3)
-            return gather(engine, reference, found.brokers, states, left_ms, ask=ask)
+            return gather_by(states, left_ms, ask=ask)
 
         again = AskAgain(partial(ask_again, check), partial(ask_again, replace(check, only_newest=True)))
         replica_logs, notes = check_epochs(replica_logs, found.offline, again)

@@ -113,13 +113,26 @@ class AskBrokers:
     """The least time of a task that Spark started late or again. All tasks run at the same time, so that a gather takes
     at most this much longer."""
     ask: AskBroker
+    elsewhere: str | None = None
+    """The path on the hosts of a Spark cluster. None if all tasks run on this host."""
 
     def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
         deadline = time.monotonic() + self.seconds_left()
         with garbage_collection_paused():
             asked = [(item, in_background(partial(self._ask, item, deadline), "broker")) for item in work]
             for item, answer in asked:
-                yield to_rows(item, _await_logs(item, answer, deadline))
+                yield to_rows(item, _await_logs(item, answer, deadline, may_raise=self.is_elsewhere))
+
+    def for_tasks(self) -> AskBrokers:
+        """Return the same for Spark's tasks, which may run on other hosts.
+
+        These raise KafkaOpsError if their host can ask no broker. Then the module asks all brokers from its own host.
+        """
+        return self if self.elsewhere is None else replace(self, settings_reference=self.elsewhere)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self.settings_reference == self.elsewhere
 
     def seconds_left(self) -> float:
         """Return the time for brokers that are asked from now on."""
@@ -130,12 +143,16 @@ class AskBrokers:
         return self.ask(self.settings_reference, item.broker, partitions, deadline)
 
 
-def _await_logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float) -> list[ReplicaLog]:
+def _await_logs(
+    item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: float, *, may_raise: bool
+) -> list[ReplicaLog]:
     try:
         return answer.result(timeout=max(deadline - time.monotonic(), 0) + GRACE_SECONDS)
     except FutureTimeoutError:
         return silence_all(item, Cause.HUNG, f"broker {item.broker.broker_id} was still being asked after the deadline")
     except KafkaOpsError as error:
+        if may_raise:
+            raise
         return silence_all(item, Cause.ERROR, f"broker {item.broker.broker_id} was not asked: {error}")
     except Exception as error:  # noqa: BLE001 - one broker's error, ours included, must not cost the others' answers
         return silence_all(item, Cause.ERROR, f"asking broker {item.broker.broker_id} failed: {error!r}")

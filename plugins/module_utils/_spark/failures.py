@@ -27,6 +27,8 @@ _DENIED = re.compile(
     r"Mkdirs failed to create (?:file:)?(?P<created>/[^\n]+?)(?:/_temporary/[^\n]*)? \("
 )
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
+_OWN = re.compile(r"^ansible_collections\.kafkaops\.recovery\.[\w.]+Error: (.+)", re.MULTILINE)
+"""An error of this collection in a worker, written for a person."""
 _CALL = "An error occurred while calling "
 """Before the error of a Java method."""
 _CAUSED = "Caused by: "
@@ -98,6 +100,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
             f"killer in the log of the executor's host. {_MEMORY}"
         ),
     ),
+    (_OWN, lambda match: match[1]),
 )
 
 

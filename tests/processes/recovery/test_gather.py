@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
@@ -149,6 +150,22 @@ def test_hung_brokers_are_asked_at_the_same_time(engine: Engine, deadline_ms: in
     deadlines = (time.monotonic() - started) * 1000 / deadline_ms
     assert causes(table) == {1: {None}} | {broker_id: {"hung"} for broker_id in ids if broker_id != 1}
     assert 1 <= deadlines < 10
+
+
+def test_this_host_does_not_use_the_connection_settings_of_other_hosts() -> None:
+    """As if Spark's cluster were lost: the file is only on the hosts of the executors."""
+    table = gather(
+        OnThisHost(), "/nowhere/here", [a_broker(1)], PARTITIONS, 1_000, ask=AskReplicas(), elsewhere="/nowhere/there"
+    )
+    assert "/nowhere/here" in reported(table)["orders", 0, 1]["error"]
+
+
+def test_a_host_that_cannot_ask_ends_the_tasks_so_that_another_host_asks() -> None:
+    """Otherwise every broker would be silent because of a file on another host."""
+    work = divide_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
+    tasks = AskBrokers("/nowhere/here", Deadline.after_ms(10_000), 1.0, AskReplicas(), "/nowhere/there").for_tasks()
+    with pytest.raises(SettingsError, match="/nowhere/there"):
+        list(tasks(work))
 
 
 def test_a_lost_task_is_run_again_without_duplicate_rows(spark: SparkSession, tmp_path: Path) -> None:

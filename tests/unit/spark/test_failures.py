@@ -62,6 +62,18 @@ def test_a_file_that_is_missing_is_not_one_that_may_not_be_read() -> None:
     assert explain_failure("java.io.FileNotFoundException: /srv/a (No such file or directory)") is None
 
 
+def test_an_error_of_this_collection_in_a_worker_is_told_in_its_words() -> None:
+    text = (
+        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        '  File "/tmp/kafkaops_recovery.zip/ansible_collections/kafkaops/recovery/plugins/x.py", line 1, in run\n'
+        "ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors.SettingsError: the connection "
+        "settings cannot be used: the file of connection settings /etc/x.json does not exist\n"
+    )
+    assert explain_failure(text) == (
+        "the connection settings cannot be used: the file of connection settings /etc/x.json does not exist"
+    )
+
+
 def test_unknown_error_is_not_explained() -> None:
     assert explain_failure("org.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]") is None
     assert explain_refused_token("the server said no") is None
