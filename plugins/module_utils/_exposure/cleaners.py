@@ -54,8 +54,9 @@ def copy_trends(states: DataFrame, moments: DataFrame) -> DataFrame:
 
     A topic that was created again is another one: only the states of its newest id count.
     """
+    newest = f.max_by(f.struct(f.col("is_newest").alias("is_there"), "topic_id", "is_compacted"), "idx")
     looks = (
-        states.transform(_with_newest, moments)
+        states.withColumn("newest", newest.over(Window.partitionBy(*PARTITION)))
         .where("newest.is_there AND newest.is_compacted AND topic_id = newest.topic_id")
         .select(*PARTITION, f.explode("replicas").alias("replica"), f.expr(_LOOKS).alias("seen"))
         .where("replica.size_bytes IS NOT NULL AND replica.log_dir IS NOT NULL")
@@ -66,18 +67,10 @@ def copy_trends(states: DataFrame, moments: DataFrame) -> DataFrame:
     return trends(looks, DEFAULT_THRESHOLDS.suspect_bytes, ["cluster_id"])
 
 
-def unknown_policies(states: DataFrame, moments: DataFrame) -> DataFrame:
+def unknown_policies(states: DataFrame) -> DataFrame:
     """Return for each cluster how many partitions at the end are of topics whose ``cleanup.policy`` is unknown."""
-    newest = states.transform(_with_newest, moments).where("is_newest AND size(replicas) > 0 AND is_compacted IS NULL")
-    return newest.groupBy("cluster_id").agg(f.count("*").alias("partitions"))
-
-
-def _with_newest(states: DataFrame, moments: DataFrame) -> DataFrame:
-    """Add whether a state is the one of its cluster's newest snapshot, and the newest state of its partition."""
-    count = moments.groupBy("cluster_id").agg(f.max("idx").alias("count"))
-    marked = states.join(f.broadcast(count), "cluster_id").withColumn("is_newest", f.expr("end_idx = count"))
-    here = f.struct(f.col("is_newest").alias("is_there"), "topic_id", "is_compacted")
-    return marked.withColumn("newest", f.max_by(here, "idx").over(Window.partitionBy(*PARTITION)))
+    unknown = states.where("is_newest AND size(replicas) > 0 AND is_compacted IS NULL")
+    return unknown.groupBy("cluster_id").agg(f.count("*").alias("partitions"))
 
 
 def diagnose_cleaners(

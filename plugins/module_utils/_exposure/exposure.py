@@ -192,7 +192,7 @@ def _compute(
         "deaths": worst_moments(deaths(states), moments, _DEATH),
         "disks": disks(seen, moments),
         "copies": copy_trends(states, moments),
-        "unknown_policies": unknown_policies(states, moments),
+        "unknown_policies": unknown_policies(states),
     }
     return {name: _by_cluster(frame) for name, frame in found.items()}
 

@@ -63,8 +63,9 @@ def partition_states(rows: DataFrame, timelines: Sequence[Timeline]) -> DataFram
     """Return each state of each partition, and how long it counts.
 
     ``rows`` are those of all snapshots of the timelines. The snapshots that saw a state are those from ``idx`` to
-    before ``end_idx``. The other columns are ``PARTITION``, ``observed_ms``, ``leader_id``, ``isr``, ``min_isr``,
-    ``topic_id``, ``is_compacted`` and ``replicas``, which is empty while the partition did not exist.
+    before ``end_idx``, and ``is_newest`` says whether the newest snapshot of its cluster is one of them. The other
+    columns are ``PARTITION``, ``observed_ms``, ``leader_id``, ``isr``, ``min_isr``, ``topic_id``, ``is_compacted`` and
+    ``replicas``, which is empty while the partition did not exist.
     """
     spark = rows.sparkSession
     moments = f.broadcast(moments_of(spark, timelines))
@@ -83,6 +84,7 @@ def partition_states(rows: DataFrame, timelines: Sequence[Timeline]) -> DataFram
             *PARTITION,
             "idx",
             "end_idx",
+            (f.col("end_idx") == f.col("last")).alias("is_newest"),
             (f.col("until_ms") - f.col("from_ms")).alias("observed_ms"),
             *(f"state.{each}" for each in _OF_PARTITION),
             "replicas",

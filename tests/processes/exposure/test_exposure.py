@@ -148,6 +148,10 @@ def test_the_trend_of_each_compacted_copy_is_that_of_all_looks_at_it(
     root = f"{place}/cluster_id=*/scope=*/snapshot=*/replicas"
     rows = spark.read.option("basePath", str(place)).schema(from_arrow_schema(RECORDED_SCHEMA)).parquet(root)
     states = partition_states(rows, timelines)
+    newest = {
+        (row.cluster_id, row.topic, row.partition) for row in states.where("is_newest AND size(replicas) > 0").collect()
+    }
+    assert newest == {(cluster_id, *key[:2]) for cluster_id, each in looks.items() for key in each[-1].replicas}
     found = copy_trends(states, moments_of(spark, timelines)).toArrow().to_pylist()
     assert found
     for cluster_id, each in looks.items():
