@@ -13,6 +13,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote, unquote
@@ -65,7 +66,8 @@ class SnapshotName(NamedTuple):
     def parse(cls, text: str) -> SnapshotName | None:
         """Return None for the name of something else."""
         found = _NAME.fullmatch(text)
-        return cls(text, _read_time(found[1]), found[2] == _FULL) if found else None
+        at = time_in_name(text) if found else None
+        return cls(text, at, found[2] == _FULL) if found and at else None
 
 
 def time_text(at: datetime) -> str:
@@ -175,6 +177,8 @@ def scope_directory(scope: str) -> str:
 
 
 def time_in_name(text: str) -> datetime | None:
-    """Return the time in the name of any directory of recordings, a hidden one too."""
+    """Return the time in the name of any directory of recordings, a hidden one too. None if no calendar has it."""
     found = _TIME_IN_NAME.search(text)
-    return _read_time(found[1]) if found else None
+    with suppress(ValueError):
+        return _read_time(found[1]) if found else None
+    return None

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Found = TypeVar("Found")
 
+_NEEDED = ("topic_id", "leader_id", "leader_epoch", "log_start_offset", "log_end_offset", "seen_at")
+"""An answer without one of these says nothing. A file that this collection did not write may lack them."""
 _ATTEMPTS = 2
 """A recorder may remove a snapshot between the listing and the reading."""
 
@@ -88,6 +90,8 @@ def find_last_seen(
             rows = _read_here(Path(place).absolute(), cluster_id, question)
     except RecordingError as error:
         return FoundRecordings({}, (*notes, str(error)))
+    except (OverflowError, ValueError) as error:
+        return FoundRecordings({}, (*notes, f"the recordings in {place} have a value that cannot be one: {error}"))
     wanted = {*partitions}
     seen: dict[TopicPartition, dict[int, LastSeen]] = {}
     for row in rows:
@@ -139,7 +143,7 @@ def _last_seen(row: Mapping[str, Any]) -> LastSeen | None:
     answer = {**row, "seen_at": row["recorded_at"]} if row["cause"] is None else row["last_answer"]
     if answer is None or row["is_removed"]:
         return None
-    if any(answer[each] is None for each in ("log_start_offset", "log_end_offset", "seen_at")):
+    if row["broker_id"] is None or any(answer[each] is None for each in _NEEDED):
         return None
     return LastSeen(
         row["broker_id"],
@@ -199,7 +203,7 @@ def _newest_rows(scope: Path, topics: Sequence[str], names: Sequence[SnapshotNam
                 newest.update({(row["topic"], row["partition"], row["broker_id"]): row for row in chosen.to_pylist()})
         except (FileNotFoundError, PermissionError):
             raise
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, OverflowError, ValueError) as error:  # a time that no calendar has
             raise DamagedSnapshotError([name.text]) from error
     return [{**row, "recorded_at": names[-1].at} for row in newest.values()]
 

@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names 
     root_uri,
     since_full,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import find_last_seen
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import FoundRecordings, find_last_seen
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import BROKER_SCHEMA
 from processes.recorder.test_changes import asked
 
@@ -126,3 +126,44 @@ def test_a_damaged_file_is_named(recorded: Path, tmp_path: Path) -> None:
     notes = find_last_seen(str(damaged), "cluster", [_ORDERS], no_spark).notes
     assert "damaged snapshots are not used: snapshot=" in notes[0]
     assert notes[1] == f"{damaged} has no recordings of cluster cluster"
+
+
+_NEVER = pa.array([2**62]).cast(pa.timestamp("us", "UTC"))
+"""A time that no calendar has, as a damaged page of a file has it."""
+
+
+@pytest.mark.parametrize("missing", ["topic_id", "leader_id", "leader_epoch", "broker_id"])
+def test_an_answer_that_lacks_a_value_says_nothing(tmp_path: Path, missing: str) -> None:
+    assert by_hand(tmp_path, answer()).seen[_ORDERS][1].log_end_offset == 10
+    found = by_hand(tmp_path, answer().drop([missing]))
+    assert found.seen == {}
+    assert "have no answer of 1 partition, such as orders-0" in found.notes[0]
+
+
+def test_a_time_that_no_calendar_has_is_damage(tmp_path: Path) -> None:
+    found = by_hand(tmp_path, answer().append_column("observed_at", _NEVER))
+    assert found.seen == {}
+    assert "damaged snapshots are not used" in found.notes[0]
+    (tmp_path / "cluster_id=cluster" / "scope=all" / "snapshot=20261399T999999999Z-full-6ad00b").mkdir()
+    assert by_hand(tmp_path, answer()).notes == ()
+
+
+def test_what_spark_reads_and_python_cannot_stops_no_plan() -> None:
+    rows = pa.table({"observed_at": _NEVER})
+    found = find_last_seen("hdfs://namenode/recordings", "cluster", [_ORDERS], lambda _work: rows)
+    assert "hdfs://namenode/recordings have a value that cannot be one" in found.notes[0]
+
+
+def answer() -> pa.Table:
+    """Return one replica's answer, without the columns that do not matter."""
+    numbers = {"partition": 0, "broker_id": 1, "leader_id": 1, "leader_epoch": 3, "known_epoch": 3}
+    texts = {"topic": "orders", "topic_id": "id"}
+    return pa.Table.from_pylist([{**texts, **numbers, "log_start_offset": 0, "log_end_offset": 10}])
+
+
+def by_hand(root: Path, rows: pa.Table) -> FoundRecordings:
+    """Read a snapshot with these rows."""
+    place = root / "cluster_id=cluster" / "scope=all" / "snapshot=20260131T020000000Z-full-6ad00b" / "replicas"
+    place.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, place / "part-0.parquet")
+    return find_last_seen(str(root), "cluster", [_ORDERS], no_spark)
