@@ -22,7 +22,7 @@ from .._kafka.metadata_log import (
     MetadataBatch,
     MetadataLog,
     MetadataLogError,
-    decode_batches,
+    decode_snapshot,
     open_metadata_log,
 )
 from .._kafka.metadata_records import MetadataRecordError
@@ -225,7 +225,7 @@ class _Reading:
             if content is None:
                 missing = "the newest snapshot of the metadata log is larger than the limit of bytes or seconds allows"
             else:
-                base = self._reader.events(self._timed(decode_batches(content)), of_snapshot=True)
+                base = self._reader.events(self._timed(decode_snapshot(content)), of_snapshot=True)
                 first, has_base = found.snapshot.end_offset, True
         after = self._window(first, found.high_watermark, begins_at_ms=self._ends_at_ms)
         if after is None:

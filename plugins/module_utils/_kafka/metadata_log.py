@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from .quorum import (
     known_leader,
     known_leader_request,
 )
-from .record_batch import SNAPSHOT_FOOTER, control_type
+from .record_batch import SNAPSHOT_FOOTER, SNAPSHOT_HEADER, control_type
 from .settings import Address
 from .wire import Wire
 
@@ -43,6 +44,8 @@ FIRST_RECORD = 1
 """Offset 0 has the control batch of the first leader of all."""
 _BATCH_LENGTH = Struct(">qi")
 """The base offset of a batch, and the bytes that follow."""
+_SNAPSHOT_HEADER = Struct(">hq")
+"""Version, and LastContainedLogTimestamp."""
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
@@ -175,7 +178,7 @@ class MetadataLog:
                 )
 
     def snapshot(self, snapshot: SnapshotId, max_bytes: int, stop: Callable[[], bool] = lambda: False) -> bytes | None:
-        """Return the content of a snapshot (FetchSnapshot, API key 59, KIP-630), for ``decode_batches``.
+        """Return the content of a snapshot (FetchSnapshot, API key 59, KIP-630), for ``decode_snapshot``.
 
         None if it has more than ``max_bytes``, or if ``stop`` ended the reading.
 
@@ -256,7 +259,7 @@ def _explain_refusal(code: int, cluster_id: str) -> str:
 
 
 def decode_batches(content: bytes) -> Iterator[MetadataBatch]:
-    """Yield the complete batches of a part of the log, of one of its segments, or of a snapshot. The last may be cut.
+    """Yield the complete batches of a part of the log, or of one of its segments. The last may be cut.
 
     Raises MetadataLogError: a batch is damaged.
     """
@@ -269,6 +272,24 @@ def decode_batches(content: bytes) -> Iterator[MetadataBatch]:
             yield MetadataBatch(batch.base_offset, batch.next_offset, batch.max_timestamp, values)
     except (CorruptRecordException, ValueError) as error:
         raise MetadataLogError(f"a batch cannot be decoded: {error}") from None
+
+
+def decode_snapshot(content: bytes) -> Iterator[MetadataBatch]:
+    """Yield the batches of a snapshot, with the time of the last batch of the log that it covers.
+
+    The header has that time (KIP-630). The batches have the time at which they were written: if that takes long, the
+    log has older batches after the snapshot, as if a clock had been set back.
+
+    Raises MetadataLogError: a batch is damaged, or the header is missing.
+    """
+    batches = decode_batches(content)
+    first = next(batches, None)
+    header = next(iter(MemoryRecords(content).next_batch()), None) if first is not None else None
+    value = header.value or b"" if header is not None and control_type(header.key) == SNAPSHOT_HEADER else b""
+    if first is None or len(value) < _SNAPSHOT_HEADER.size:
+        raise MetadataLogError("a snapshot of the metadata log does not begin with its header")
+    _version, covered_until = _SNAPSHOT_HEADER.unpack_from(value)
+    yield from (each._replace(time_ms=covered_until) for each in chain([first], batches))
 
 
 def ends_with_footer(content: bytes) -> bool:

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_log import (
@@ -31,6 +32,8 @@ AN_HOUR = 7_200
 _BEGUN_MS, _NO_OP_MS = 1_000_000_000, 500
 _NO_OP = b"\x01\x14\x00\x00"
 _BATCH_BYTES = 72
+_SNAPSHOT_HEADER = struct.pack(">hh", 0, 3)
+_CRC_AT, _ATTRIBUTES_AT, _CONTROL = 17, 21, 0x20
 
 
 class FakeMetadataLog:
@@ -72,10 +75,23 @@ class FakeMetadataLog:
             yield MetadataBatch(offset, offset + 1, time_of(offset), tuple(self._records.get(offset, [_NO_OP])))
 
     def snapshot(self, *_asked: Any) -> bytes:
-        builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 10**9)
-        for number, value in enumerate(self._snapshot):
-            builder.append(number, time_of((self._snapshot_at or 0) - 1), None, value, [])
-        return bytes(builder.build())
+        return snapshot_content(self._snapshot, time_of((self._snapshot_at or 0) - 1))
+
+
+def snapshot_content(values: Sequence[bytes], covered_until_ms: int, written_after_ms: int = 50) -> bytes:
+    """Return a snapshot with these records. A controller writes it after the last batch that it covers."""
+    written_ms = covered_until_ms + written_after_ms
+    header = bytearray(_batch(0, written_ms, [(_SNAPSHOT_HEADER, struct.pack(">hqb", 0, covered_until_ms, 0))]))
+    header[_ATTRIBUTES_AT + 1] |= _CONTROL
+    struct.pack_into(">I", header, _CRC_AT, crc32c(bytes(header[_ATTRIBUTES_AT:])))
+    return bytes(header) + (_batch(1, written_ms, [(None, value) for value in values]) if values else b"")
+
+
+def _batch(offset: int, at_ms: int, records: Sequence[tuple[bytes | None, bytes]]) -> bytes:
+    builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 10**9)
+    for number, (key, value) in enumerate(records):
+        builder.append(number, at_ms, key, value, [])
+    return struct.pack(">q", offset) + bytes(builder.build())[8:]
 
 
 def time_of(offset: int) -> int:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
@@ -20,11 +22,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_log import (
     MetadataBatch,
+    MetadataLogError,
     MetadataLogRange,
     SnapshotId,
+    decode_snapshot,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import MetadataHistory
+from unit.history.fake_metadata_log import snapshot_content
 from unit.history.test_promise import ALONE, LOST, ORDERS, OUTAGE, history
+from unit.salvage.batches import batch
 
 _HOUR_MS = 3_600_000
 
@@ -35,9 +41,9 @@ class FakeLog:
     source = "a log"
     read_bytes = 0
 
-    def __init__(self, *times: int, snapshot_at: int | None = None) -> None:
+    def __init__(self, *times: int, snapshot_at: int | None = None, written_after_ms: int = 50) -> None:
         self.times = times
-        self.snapshot_at = snapshot_at
+        self.snapshot_at, self.written_after_ms = snapshot_at, written_after_ms
 
     def range(self) -> MetadataLogRange:
         snapshot = None if self.snapshot_at is None else SnapshotId(self.snapshot_at, 1)
@@ -48,7 +54,7 @@ class FakeLog:
             yield MetadataBatch(offset, offset + 1, self.times[offset - 1], ())
 
     def snapshot(self, *_asked: Any) -> bytes:
-        return b""
+        return snapshot_content([], self.times[(self.snapshot_at or 0) - 2], self.written_after_ms)
 
 
 def read(log: FakeLog) -> MetadataHistory:
@@ -70,6 +76,18 @@ def test_windows_that_are_read_backwards_are_compared_with_each_other() -> None:
     end = len(earlier) + len(later) + 1
     assert read(FakeLog(*earlier, *later, snapshot_at=end)).disordered_until_ms == 9_500
     assert read(FakeLog(*later, *earlier, snapshot_at=end)).disordered_until_ms == 0
+
+
+def test_a_snapshot_that_was_written_late_does_not_look_like_a_clock_that_was_set_back() -> None:
+    """A controller writes a large one for seconds, and goes on writing to the log. Its batches have those times."""
+    found = read(FakeLog(*range(1_000, 9_000, 500), snapshot_at=5, written_after_ms=3_000))
+    assert (found.disordered_until_ms, found.gaps, found.begins_at_ms) == (0, (), 1_000)
+
+
+@pytest.mark.parametrize("content", [b"", batch(0, [b"a record"])], ids=["empty", "no header"])
+def test_a_snapshot_without_its_header_is_damaged(content: bytes) -> None:
+    with pytest.raises(MetadataLogError, match="does not begin with its header"):
+        [*decode_snapshot(content)]
 
 
 def test_nothing_is_proven_by_times_that_do_not_follow_the_order() -> None:
