@@ -205,11 +205,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, wanted, controllers, host_boots = call_all(
+    settings, wanted, controllers, host_boots, limits = call_all(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
         lambda: controller_listeners(params),
         lambda: read_host_boots(params),
+        lambda: history_limits(params),
     )
     with Wire(settings, controllers) as wire:
         kafka = Kafka(wire)
@@ -219,7 +220,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             found.offline,
             found.brokers,
             cluster_id=found.cluster_id,
-            limits=history_limits(params),
+            limits=limits,
             log_dir=params["metadata_log_dir"],
             host_boots=host_boots,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES, Case
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import NOTHING_RECORDED
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import in_words
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 
@@ -36,7 +37,8 @@ def verdict(cluster: Result) -> str:
     """Say in one sentence what a person should look at first."""
     flapping = sum(each["returns"] > 0 for each in cluster["brokers"])
     behind = sum(each["diagnosis"] not in {*HEALTHY_CASES, Case.UNKNOWN} for each in cluster["cleaners"])
-    known = [each["full_in_hours"] for each in cluster["disks"] if each["full_in_hours"] is not None]
+    hours = (each[f"full_in_hours{rate}"] for each in cluster["disks"] for rate in ("", "_lately"))
+    known = [each for each in hours if each is not None]
     return (
         f"Cluster {cluster['cluster_id']}: of {plural(cluster['partitions'], 'partition')}, "
         f"{cluster['low_partitions']} were at or below min ISR ({cluster['below_partitions']} below, "
@@ -51,7 +53,7 @@ def verdict(cluster: Result) -> str:
 
 def _cluster(cluster: Result) -> Iterator[Block]:
     yield Paragraph(verdict(cluster), "bold")
-    yield from _coverage(cluster["coverage"], cluster["unknown_partitions"])
+    yield from _coverage(cluster["coverage"], cluster["partitions"], cluster["unknown_partitions"])
     if cluster["low"]:
         yield Heading("Partitions at or below min ISR")
         yield _low(cluster["low"][:_MOST_ROWS])
@@ -69,7 +71,7 @@ def _cluster(cluster: Result) -> Iterator[Block]:
         yield _cleaners(cluster["cleaners"])
 
 
-def _coverage(coverage: Result, unknown: int) -> Iterator[Block]:
+def _coverage(coverage: Result, partitions: int, unknown: int) -> Iterator[Block]:
     if not coverage["snapshots"]:
         text = f"No snapshot between {coverage['start']} and {coverage['end']}: nothing is known."
         yield Paragraph(text, "bold yellow")
@@ -88,6 +90,8 @@ def _coverage(coverage: Result, unknown: int) -> Iterator[Block]:
     if gaps:
         yield Entries(tuple(gaps))
         yield from not_shown(len(gaps), len(coverage["gaps"]))
+    if not partitions:
+        yield Paragraph(NOTHING_RECORDED, "bold yellow", indent=2)
     if unknown:
         yield Paragraph(f"The state or min ISR of {plural(unknown, 'partition')} was unknown for some time.", indent=2)
 

@@ -118,8 +118,7 @@ def find_timelines(
     recorded = find_clusters(spark, place)
     missing = [each for each in wanted.clusters if each not in recorded]
     if missing or not recorded:
-        is_there = is_uri(place) or Path(place).is_dir()
-        found = explain_others(recorded) if is_there else "there is no such directory on this host"
+        found = explain_others(recorded)
         raise RecordingError(f"{place} has no recordings of {', '.join(missing) or 'any cluster'}: {found}")
     timelines, notes = [], []
     for cluster_id in wanted.clusters or recorded:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK, read_time
+from .._module.run import call_all
 from .._recorder.options import read_recordings
+from .._spark.options import local_path
 
 EXPOSING = (
     Arguments(
@@ -52,14 +55,26 @@ class Period:
 
 
 def read_wanted(params: Mapping[str, Any]) -> Period:
-    """Return what to report about. Raises ExposureOptionsError, RecorderOptionsError or TimeOptionError."""
-    read_recordings(params["recordings"], by_spark=True)
-    start = read_time("from", params["from"])
-    end = read_time("to", params["to"]) or datetime.now(UTC)
+    """Return what to report about. Raises KafkaOpsError with all that cannot be used."""
+    _place, start, given_end, limit = call_all(
+        lambda: _check_recordings(params["recordings"]),
+        lambda: read_time("from", params["from"]),
+        lambda: read_time("to", params["to"]),
+        lambda: _read_limit(params["gap_minutes"]),
+    )
+    end = given_end or datetime.now(UTC)
     if start is not None and start >= end:
         raise ExposureOptionsError(f"from is {start.isoformat()}, which is not before {end.isoformat()}")
-    minutes = params["gap_minutes"]
+    return Period([*dict.fromkeys(params["clusters"])], start, end, limit)
+
+
+def _check_recordings(place: str) -> None:
+    local = local_path(read_recordings(place, by_spark=True))
+    if local is not None and not Path(local).is_dir():
+        raise ExposureOptionsError(f"recordings is {place}: there is no such directory on this host")
+
+
+def _read_limit(minutes: int | None) -> timedelta | None:
     if minutes is not None and not 1 <= minutes <= _MOST_MINUTES:
         raise ExposureOptionsError(f"gap_minutes is {minutes}: give minutes, from 1 to {_MOST_MINUTES}")
-    limit = None if minutes is None else timedelta(minutes=minutes)
-    return Period([*dict.fromkeys(params["clusters"])], start, end, limit)
+    return None if minutes is None else timedelta(minutes=minutes)

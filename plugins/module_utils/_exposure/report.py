@@ -36,6 +36,9 @@ _Hours: TypeAlias = Annotated[int, Meta("a number of hours", minimum=0, maximum=
 _MinIsr: TypeAlias = Annotated[int, Meta("a min ISR", minimum=1, maximum=INT32_MAX)]
 _Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
 
+NOTHING_RECORDED = (
+    "No partition was recorded: there is none, or the principal of the recorder needs DESCRIBE on topics."
+)
 METHODS = (
     "A state that a snapshot saw counts until the next snapshot. So each begin and end may be wrong by one interval, "
     "and what came and went between two snapshots is not seen.",

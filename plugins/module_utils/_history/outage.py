@@ -47,6 +47,10 @@ _REPLICA_LAG = "replica.lag.time.max.ms"
 _SESSION = "broker.session.timeout.ms"
 
 
+class HistoryOptionsError(KafkaOpsError):
+    """A limit cannot be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundOutages:
     """What is known of each offline partition, and what was read of the metadata log."""
@@ -152,7 +156,10 @@ def begin_to_find_outages(
 
 
 def history_limits(params: Mapping[str, Any]) -> HistoryLimits:
-    """Read the parameters of HISTORY."""
+    """Read the parameters of HISTORY. Raises HistoryOptionsError."""
+    wrong = [f"{name} is {params[name]}" for name in ("max_bytes", "max_seconds") if params[name] < 1]
+    if wrong:
+        raise HistoryOptionsError(f"{' and '.join(wrong)}: give a number from 1 on")
     return HistoryLimits(params["max_bytes"], params["max_seconds"])
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._cleaner.diagnosis import HEALTHY_CASES, Case
+from .._exposure.report import NOTHING_RECORDED
 from .._model.outage import in_words
 from .._model.reasons import plural
 from .blocks import (
@@ -45,21 +46,33 @@ _DISK_COLUMNS = ("Broker", "Directory", "Free bytes", "Of", "Grows a day", "Full
 
 
 def build_exposure_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
-    """Say how many partitions were short of in-sync replicas. Returns the sentence and its tone."""
+    """Say how many partitions were short of in-sync replicas, and what else is not well. Returns sentence and tone."""
     clusters = report["clusters"]
     low, below, offline, unknown = (
         sum(each[f"{name}Partitions"] for each in clusters) for name in ("low", "below", "offline", "unknown")
     )
     gaps = sum(len(each["coverage"]["gaps"]) for each in clusters)
     unseen = sum(not each["coverage"]["snapshots"] for each in clusters)
+    empty = sum(not each["partitions"] for each in clusters) - unseen
+    # One that is unknown at the end was removed from the cluster.
+    away = sum(one["state"] not in {"online", "unknown"} for each in clusters for one in each["brokers"])
+    behind = sum(
+        one["diagnosis"] not in {*HEALTHY_CASES, Case.UNKNOWN} for each in clusters for one in each["cleaners"]
+    )
+    full = sum(0 in (one["fullInHours"], one["fullInHoursLately"]) for each in clusters for one in each["disks"])
     text = (
         f"{plural(len(clusters), 'cluster')}: {plural(low, 'partition')} at or below min ISR, {below:,} below it and "
         f"{offline:,} without a leader; {plural(gaps, 'gap')} between snapshots"
         + (f"; {plural(unknown, 'partition', 'were')} in an unknown state for some time" if unknown else "")
         + (f"; {plural(unseen, 'cluster', 'have')} no snapshot in the period" if unseen else "")
+        + (f"; {plural(empty, 'cluster', 'have')} no partition in the recordings" if empty else "")
+        + (f"; {plural(away, 'broker', 'are')} not online at the end" if away else "")
+        + (f"; {plural(full, 'disk', 'are')} full or almost full" if full else "")
+        + (f"; {plural(behind, 'log cleaner', 'seem')} to fall behind" if behind else "")
         + "."
     )
-    return text, "bad" if below or offline else "warning" if low or gaps or unknown or unseen else "good"
+    is_doubtful = low or gaps or unknown or unseen or empty or away or behind or report["notes"]
+    return text, "bad" if below or offline or full else "warning" if is_doubtful else "good"
 
 
 def build_exposure_sections(report: Mapping[str, Any]) -> Iterator[Section]:
@@ -104,6 +117,8 @@ def _coverage(cluster: _Row) -> Iterator[Block]:
     )
     gaps = tuple((Cell(each["start"]), Cell(each["end"]), _duration(each["seconds"])) for each in coverage["gaps"])
     yield ReportTable("No snapshot", ("From", "To", "For"), gaps)
+    if not cluster["partitions"]:
+        yield ReportParagraph(NOTHING_RECORDED, "warning")
     if cluster["unknownPartitions"]:
         count = plural(cluster["unknownPartitions"], "partition")
         yield ReportParagraph(f"The state or min ISR of {count} was unknown for some time.", "warning")

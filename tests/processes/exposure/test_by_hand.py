@@ -179,6 +179,9 @@ def test_what_one_snapshot_saw_is_counted_although_it_lasted_for_no_known_time(
 
 
 def test_an_unknown_min_isr_is_not_good(clusters: dict[str, ClusterRow]) -> None:
+    sentence, tone = page_verdict(clusters["compacted"])
+    assert sentence.endswith("; 1 broker is not online at the end; 1 log cleaner seems to fall behind.")
+    assert tone == "warning"
     sentence, tone = page_verdict(clusters["unknown"])
     assert sentence.endswith("; 0 gaps between snapshots; 1 partition was in an unknown state for some time.")
     assert tone == "warning"
@@ -222,4 +225,4 @@ def test_no_log_cleaner_is_healthy_while_topics_of_an_unknown_policy_may_be_comp
 
 
 def page_verdict(cluster: ClusterRow) -> tuple[str, str]:
-    return build_exposure_verdict({"clusters": [in_camel_case(to_json_types(cluster))]})
+    return build_exposure_verdict({"clusters": [in_camel_case(to_json_types(cluster))], "notes": []})

@@ -10,6 +10,7 @@ import shutil
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -23,10 +24,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposu
     find_timelines,
     has_few_rows,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period, read_wanted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, Exposure
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.states import moments_of, partition_states
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import BROKERS, REPLICAS, RecordingError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import RECORDED_SCHEMA
 from processes.exposure import histories
@@ -207,6 +208,17 @@ def test_clusters_without_recordings_are_named(spark: SparkSession, recorded: tu
         expose(spark, str(recorded[0]), "", Period(["other"], None, _WANTED.end, None), NullProgress())
     with pytest.raises(RecordingError, match="scope 'orders'"):
         expose(spark, str(recorded[0]), "orders", _WANTED, NullProgress())
+
+
+def test_all_options_that_cannot_be_used_are_refused_before_spark_starts(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"recordings": str(tmp_path), "clusters": [], "from": None, "to": None, "gap_minutes": None}
+    assert read_wanted(given).limit is None
+    missing, wrong = f"{tmp_path}/missing", {"from": "yesterday", "to": "now", "gap_minutes": 0}
+    with pytest.raises(KafkaOpsError) as refused:
+        read_wanted({**given, **wrong, "recordings": missing})
+    for said in (f"recordings is {missing}: there is no such", "from is 'y", "to is 'now'", "gap_minutes is 0"):
+        assert said in str(refused.value)
+    assert read_wanted({**given, "recordings": tmp_path.as_uri(), "gap_minutes": 5}).limit == timedelta(minutes=5)
 
 
 def test_a_directory_that_is_no_clusters_does_not_hide_the_clusters(

@@ -15,7 +15,9 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.explanation import LogTimes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.outage import (
+    HistoryOptionsError,
     begin_to_find_outages,
+    history_limits,
     without_impossible_times,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import HistoryLimits
@@ -116,3 +118,9 @@ def test_a_time_that_no_calendar_has_is_not_known(at_ms: int, text: str | None) 
 def test_the_times_of_this_moment_are_possible() -> None:
     times = {ORDERS: {1: LogTimes(10, round(time.time() * 1000))}}
     assert without_impossible_times(times, 0) == (times, [])
+
+
+def test_a_limit_that_reads_nothing_is_refused_with_all_others() -> None:
+    assert history_limits({"max_bytes": 1, "max_seconds": 1}) == HistoryLimits(1, 1)
+    with pytest.raises(HistoryOptionsError, match="max_bytes is 0 and max_seconds is -1: give a number from 1 on"):
+        history_limits({"max_bytes": 0, "max_seconds": -1})
