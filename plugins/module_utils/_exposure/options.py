@@ -71,7 +71,7 @@ def read_wanted(params: Mapping[str, Any]) -> Period:
 def _check_recordings(place: str) -> None:
     local = local_path(read_recordings(place, by_spark=True))
     if local is not None and not Path(local).is_dir():
-        raise ExposureOptionsError(f"recordings is {place}: there is no such directory on this host")
+        raise ExposureOptionsError(f"{place} has no recordings: there is no such directory on this host")
 
 
 def _read_limit(minutes: int | None) -> timedelta | None:

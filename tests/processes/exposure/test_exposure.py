@@ -216,7 +216,12 @@ def test_all_options_that_cannot_be_used_are_refused_before_spark_starts(tmp_pat
     missing, wrong = f"{tmp_path}/missing", {"from": "yesterday", "to": "now", "gap_minutes": 0}
     with pytest.raises(KafkaOpsError) as refused:
         read_wanted({**given, **wrong, "recordings": missing})
-    for said in (f"recordings is {missing}: there is no such", "from is 'y", "to is 'now'", "gap_minutes is 0"):
+    for said in (
+        f"{missing} has no recordings: there is no such directory",
+        "from is 'y",
+        "to is 'now'",
+        "gap_minutes is 0",
+    ):
         assert said in str(refused.value)
     assert read_wanted({**given, "recordings": tmp_path.as_uri(), "gap_minutes": 5}).limit == timedelta(minutes=5)
 

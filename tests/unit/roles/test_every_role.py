@@ -64,6 +64,15 @@ def test_a_role_checks_its_variables_first_and_reads_only_what_that_returns(role
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
+def test_a_zero_is_handed_on(role: str) -> None:
+    """``default(omit, true)`` leaves it out, so that the module cannot refuse it."""
+    numbers = {name.removeprefix(f"{role}_") for name, each in specs(role).items() if each["type"] in {"int", "float"}}
+    for path in (ROLES / role / "tasks").glob("*.yml"):
+        omitted = re.findall(r"_checked\.options\.(\w+) \| default\(omit, true\)", path.read_text("utf-8"))
+        assert not numbers & {*omitted}, path
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
 def test_the_path_of_a_file_that_imports_another_has_a_default(role: str) -> None:
     """To load the import, ansible-core 2.18 evaluates it once more, without results of tasks (`make test-ansible`)."""
     for path in [task[_INCLUDE] for task in tasks_of(role) if _INCLUDE in task]:
