@@ -6,7 +6,8 @@
 
 Its controller does what Kafka's does: it fences a broker some time after the broker died, elects members of the ISR,
 and never empties the ISR, or, with ELR (KIP-966), moves its members to the ELR. A host that loses power loses what was
-not synced to its disk. Partitions differ in what may happen to them: reassignments, changed configs, quick restarts.
+not synced to its disk, and so does a log directory that fails. Partitions differ in what may happen to them:
+reassignments, changed configs, quick restarts, failing directories. Of some, the boot times of all hosts are known.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from unit.history.fake_min_isr import FakeMinIsr
 ORDERS = TopicPartition("orders", 0)
 BROKERS = (1, 2, 3, 4)
 _BEGUN_MS = 10_000_000
+_SILENCE_MS = 300_000
 _MOST = 80
 """So many things happen at most."""
 
@@ -40,6 +42,9 @@ class FakePartition:
         self.has_elr = rng.random() < 0.4
         self.restarts_quickly = not self.has_elr and rng.random() < 0.3
         self.is_reassigned = rng.random() < 0.5
+        self.has_bad_disks = rng.random() < 0.3
+        self.knows_boots = rng.random() < 0.5
+        self._boots = dict.fromkeys(BROKERS, _BEGUN_MS - 100_000)
         self.logs: dict[int, list[int]] = {each: [] for each in BROKERS}
         self.acknowledged: set[int] = set()
         """Records that were acknowledged with acks=all."""
@@ -78,6 +83,7 @@ class FakePartition:
             *([self._change_config] * 3 if self._rng.random() < 0.3 else []),
             *([self._reassign, self._end_reassignment] * 2 if self.is_reassigned else []),
             *([self._restart_quickly] * 2 if self.restarts_quickly else []),
+            *([self._fail_directory] if self.has_bad_disks else []),
         )
         least = self._rng.randint(8, 45)
         for number in range(_MOST):
@@ -114,6 +120,8 @@ class FakePartition:
             has_base=True,
             begins_at_start=cut_ms is None,
             reads_all=True,
+            host_boots=self._boots if self.knows_boots else {},
+            silence_ms=_SILENCE_MS,
         )
 
     def _runs(self, broker_id: int) -> bool:
@@ -182,11 +190,30 @@ class FakePartition:
     def _stop(self, broker_id: int, how: str) -> None:
         log = self.logs[broker_id]
         if how == "power":
-            least = min(self._synced[broker_id], len(log))
-            self.logs[broker_id] = log[: self._rng.randint(least, len(log))]
+            self._lose_unsynced(broker_id)
+            self._boots[broker_id] = self.now_ms
         elif how == "stop":
             self._synced[broker_id] = len(log)
         self._unclean = self._unclean - {broker_id} | ({broker_id} if how != "stop" else set())
+
+    def _lose_unsynced(self, broker_id: int) -> None:
+        log = self.logs[broker_id]
+        least = min(self._synced[broker_id], len(log))
+        self.logs[broker_id] = log[: self._rng.randint(least, len(log))]
+
+    def _fail_directory(self) -> None:
+        """Let the only log directory of a broker fail, so that it stops. The directory is back when the broker is."""
+        running = [each for each in BROKERS if self._runs(each)]
+        if not running:
+            return
+        broker_id, asks = self._rng.choice(running), self._rng.random() < 0.5
+        self._lose_unsynced(broker_id)
+        self._say(broker_id, BrokerChange.LOG_DIR_FAILED)
+        if asks:
+            self._say(broker_id, BrokerChange.SHUTTING_DOWN)
+        self._dead.add(broker_id)
+        self._unclean = self._unclean - {broker_id} | (set() if asks else {broker_id})
+        self._fence(broker_id)
 
     def _die(self) -> None:
         """Stop one broker or two at once, of which the controller takes notice one by one."""
@@ -198,7 +225,7 @@ class FakePartition:
             self._cut_off.discard(each)
             self._stop(each, how)
         for each in dying:
-            self.now_ms += self._rng.randint(10, 5_000)
+            self.now_ms += self._rng.randint(10, self._rng.choice((5_000, 60_000)))
             if how == "stop":
                 self._say(each, BrokerChange.SHUTTING_DOWN)
             self._fence(each)
@@ -350,7 +377,8 @@ def _since(moments: Sequence[BrokerMoment], cut_ms: int | None) -> list[BrokerMo
     if cut_ms is None:
         return [*moments]
     before = [each for each in moments if each.at_ms <= cut_ms]
-    found = [each for each in before if each.change is BrokerChange.REGISTERED][-1:]
+    relevant = (BrokerChange.REGISTERED, BrokerChange.LOG_DIR_FAILED)
+    found = [each._replace(change=relevant[0]) for each in before if each.change in relevant][-1:]
     fences = [each for each in before if each.change in (BrokerChange.FENCED, BrokerChange.UNFENCED)][-1:]
     found += [each._replace(directories=()) for each in fences if each.change is BrokerChange.UNFENCED]
     base = [each._replace(at_ms=cut_ms, is_change=False) for each in found]

@@ -5,7 +5,8 @@
 """No promise is broken in random outages.
 
 Power losses, new disks, unclean elections, several brokers at once, with and without ELR, reassignments, quick
-restarts, changed configs of topic, broker and cluster, and logs of which a snapshot and the rest are left.
+restarts, failing log directories, known boot times of hosts, changed configs of topic, broker and cluster, and logs of
+which a snapshot and the rest are left.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def test_who_is_said_to_hold_all_promised_records_holds_them() -> None:
             missing = partition.missing(survivor)
             is_kept = promise.is_kept and not promise.unseen
             counted[kind if is_kept else "lacks" if missing else "unproven"] += 1
+            counted["killed"] += is_kept and bool(promise.killed)
             if is_kept and missing:
                 broken.append((seed, survivor, missing))
     assert not broken
-    assert min(counted[each] for each in ("elr", "no elr", "cut", "lacks")) > 15, counted
+    assert min(counted[each] for each in ("elr", "no elr", "cut", "lacks", "killed")) > 15, counted
