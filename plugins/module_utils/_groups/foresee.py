@@ -119,7 +119,7 @@ def _make_plan(kafka: Kafka, cluster: Cluster, options: GroupOptions) -> tuple[G
     )
     markers = {
         place: marker._replace(first_lost=log.first_lost)
-        for place, marker in saved.markers.items()
+        for place, marker in groups.lost.markers.items()
         if (log := groups.logs.get(place[0])) is not None and log.first_lost is not None
     }
     transactions = look_at_transactions(kafka, cluster, groups.leaders, None, groups.offline, markers)

@@ -22,7 +22,7 @@ from datetime import datetime
 from .._kafka.cluster import Cluster
 from .._kafka.group_commits import partition_of
 from .._kafka.groups import Commit
-from .._kafka.offset_records import SavedCommits
+from .._kafka.offset_records import LostLogs, SavedCommits
 from .._kafka.port import Kafka
 from .._kafka.share_state import Place, ShareState
 from .._model.near_names import not_found
@@ -51,6 +51,8 @@ class GroupLook:
     """The leader of each partition that has one."""
     offline: tuple[TopicPartition, ...]
     """The partitions without a leader, if all groups are looked at."""
+    lost: LostLogs = field(default_factory=LostLogs)
+    """What the logs lack, by the salvage."""
     logs: dict[TopicPartition, PresentLog] = field(default_factory=dict)
     steps: list[CommitStep] = field(default_factory=list)
     """In order of group, topic and partition."""
@@ -98,8 +100,9 @@ def look_at_groups(
     mistyped = not_found({*overwrite} - known - {*(wanted or ())}, known, "group")
     found.unknown += [UnknownCommits((each,), f"overwrite_groups: {text}") for each, text in mistyped.items()]
 
+    lost = found.lost = saved.lost_of(found.topic_ids)
     share = share_states(kafka, cluster, described)
-    saved_states = share.saved(saved)
+    saved_states = share.saved(saved.share_log, lost.first_lost)
     _find_lost_share_groups(share, {each for each in saved_states if wanted is None or each[0] in wanted}, found)
     matched: dict[_GroupPartition, CommitFields] = {
         **_leave_out_former_topics(saved, described, found),
@@ -109,18 +112,17 @@ def look_at_groups(
     pairs = {(group, name) for group, one in present.commits.items() for name in one.commits}
     pairs |= present.stateless | {*kept} | {place for place in saved.unsettled if place[0] in present.answered}
 
-    epochs = _epochs_to_ask(pairs, kept, saved, present)
+    epochs = _epochs_to_ask(pairs, kept, saved, found)
     led = {each.topic_partition: each for each in described if not each.is_offline}
-    lacked = saved.first_lost, saved.lost_epochs
-    reader = LogReader(kafka, cluster, led, epochs, *lacked, beyond_end_time)
+    reader = LogReader(kafka, cluster, led, epochs, lost.first_lost, lost.lost_epochs, beyond_end_time)
     found.logs = reader.read()
     if asks_controllers:
         in_question = _find_in_question(pairs, kept, found)
         since_ms = max(0, saved.since_ms - CLOCKS_APART_MS)
         states = [each for each in described if each.topic_partition in in_question]
         since_when = 0 if any(in_question.values()) else since_ms
-        for name, lost in find_lost_tails(kafka, cluster.cluster_id, states, reader, since_when).items():
-            found.logs[name] = replace(found.logs[name], lost=lost, saved_since_ms=since_ms)
+        for name, tails in find_lost_tails(kafka, cluster.cluster_id, states, reader, since_when).items():
+            found.logs[name] = replace(found.logs[name], lost=tails, saved_since_ms=since_ms)
         found.notes += _note_epochs_not_kept(in_question, found)
     changes = ChangeReader(kafka, cluster, found.leaders, saved.commit_logs, found.logs).read()
     partitions = sum(each.topic == OFFSETS_TOPIC for each in described)
@@ -178,7 +180,7 @@ class _Decider:
         if step is None or step.need is not CommitNeed.WENT_BACK:
             return decision, None
         place = (group, self.found.topic_ids[name.topic], name.partition)
-        since = self.share.since(place, step.target, self.saved_states.get(place), self.saved.first_lost)
+        since = self.share.since(place, step.target, self.saved_states.get(place), self.found.lost.first_lost)
         if since is IS_THERE:
             return CommitDecision(), since
         return CommitDecision(choose(step, since, overwrites=group in self.overwrite)), since
@@ -188,19 +190,19 @@ def _epochs_to_ask(
     pairs: Iterable[_GroupPartition],
     kept: Mapping[_GroupPartition, CommitFields],
     saved: SavedCommits,
-    present: PresentGroups,
+    found: GroupLook,
 ) -> dict[TopicPartition, set[int]]:
     """Return the leader epochs whose ends are needed: of commits, and of the logs that the saved ones are from."""
     epochs: dict[TopicPartition, set[int]] = {
         TopicPartition(OFFSETS_TOPIC, number): {log.epoch} - {-1} for number, log in saved.commit_logs.items()
     }
     for group, name in pairs:
-        both = (present.commit_of(group, name), kept.get((group, name)))
+        both = (found.present.commit_of(group, name), kept.get((group, name)))
         epochs.setdefault(name, set()).update(each.leader_epoch for each in both if each and each.leader_epoch >= 0)
-    for name, _producer in saved.markers:
+    for name, _producer in found.lost.markers:
         epochs.setdefault(name, set())
-    for name in epochs.keys() & saved.lost_epochs.keys():
-        epochs[name] |= {saved.lost_epochs[name]} - {-1}
+    for name in epochs.keys() & found.lost.lost_epochs.keys():
+        epochs[name] |= {found.lost.lost_epochs[name]} - {-1}
     return epochs
 
 

@@ -22,7 +22,6 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import CallError
 from .._kafka.group_commits import partition_of
 from .._kafka.held_replicas import known_offsets
-from .._kafka.offset_records import SavedCommits
 from .._kafka.port import Kafka
 from .._kafka.share_state import Place, Record, ShareState, places_of, read_share_states
 from .._kafka.topics import UnreadableRecordsError
@@ -75,11 +74,13 @@ class ShareStates:
         states = self._now(place)
         return None if states is None else place in states
 
-    def saved(self, salvage: SavedCommits) -> dict[Place, ShareState | None]:
+    def saved(
+        self, share_log: Mapping[int, Sequence[Record]], first_lost: Mapping[TopicPartition, int]
+    ) -> dict[Place, ShareState | None]:
         """Return what the salvage says of groups' partitions. None if the state before its changes is not known."""
         found: dict[Place, ShareState | None] = {}
-        for number, changes in salvage.share_log.items():
-            first = salvage.first_lost.get(TopicPartition(SHARE_STATE_TOPIC, number), 0)
+        for number, changes in share_log.items():
+            first = first_lost.get(TopicPartition(SHARE_STATE_TOPIC, number), 0)
             earlier = (each for offset, each in self._records(number) or () if offset < first)
             states, named = read_share_states(changes, read_share_states(earlier)), places_of(changes)
             found |= {place: each for place, each in states.items() if place in named}

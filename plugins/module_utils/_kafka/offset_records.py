@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .._model.partition import TopicPartition
@@ -54,24 +55,45 @@ class CommitLog(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class LostLogs:
+    """What the logs of the topics of now lack, by all salvages together."""
+
+    first_lost: dict[TopicPartition, int] = field(default_factory=dict)
+    """The first offset of each partition that a salvage holds, or that losers held, and that the leader lacked."""
+    lost_epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    """The oldest leader epoch of what these logs lacked. -1 is not known."""
+    markers: dict[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
+    """The markers of transactions that the leaders lacked, by partition and producer id. Salvages agree on them."""
+
+
+class LostLog(NamedTuple):
+    """What a salvage holds of a partition, or what losers held of it, and what its leader lacked."""
+
+    name: TopicPartition
+    topic_id: str | None
+    """The id of its topic (Kafka's text). None is not known: it counts as that of now."""
+    first_lost: int
+    epoch: int
+    """The oldest leader epoch of it. -1 is not known."""
+    markers: Mapping[int, LostMarker] = MappingProxyType({})
+    """By producer id."""
+
+
+@dataclass(frozen=True, slots=True)
 class SavedCommits:
     """What one salvage or several hold about groups."""
 
     salvage_ids: tuple[str, ...] = ()
     commits: Mapping[tuple[str, TopicPartition], Commit] = field(default_factory=dict)
     """The last commit of each group and partition."""
-    first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
-    lost_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """The oldest leader epoch of what these logs lacked. -1 is not known."""
+    lost_logs: Sequence[LostLog] = ()
+    """Of the topics of now, and of former ones of their names."""
     since_ms: int = 0
     """No commit is older than this, by the coordinators' clocks. 0 is not known."""
     commit_logs: Mapping[int, CommitLog] = field(default_factory=dict)
     """The logs that the commits are from: partitions of __consumer_offsets."""
     share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
     """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
-    markers: Mapping[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
-    """The markers of transactions that the leaders lacked, by partition and producer id."""
     unsettled: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
     """The highest offset in a transaction of unknown outcome, if no commit is known after it."""
     unread: Collection[TopicPartition] = ()
@@ -80,6 +102,25 @@ class SavedCommits:
     @property
     def groups(self) -> set[str]:
         return {group for group, _partition in (*self.commits, *self.unsettled)}
+
+    def lost_of(self, topic_ids: Mapping[str, str]) -> LostLogs:
+        """Return what the logs of the topics of now lack. ``topic_ids`` are theirs, by name.
+
+        A former topic of the same name had another log, so its offsets and markers say nothing about this one.
+        """
+        own = [each for each in self.lost_logs if each.topic_id in {None, topic_ids.get(each.name.topic)}]
+        found = LostLogs()
+        contradicted = set[tuple[TopicPartition, int]]()
+        for name, _topic_id, first, epoch, markers in own:
+            found.first_lost[name] = min(first, found.first_lost.get(name, first))
+            found.lost_epochs[name] = min(epoch, found.lost_epochs.get(name, epoch))
+            for producer, marker in markers.items():
+                # After two outages, the same transaction may have ended twice.
+                if found.markers.setdefault((name, producer), marker)[1:] != marker[1:]:
+                    contradicted.add((name, producer))
+        for place in contradicted:
+            del found.markers[place]
+        return found
 
 
 def parse_key(key: bytes) -> OffsetKey | None:

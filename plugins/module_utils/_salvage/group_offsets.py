@@ -20,13 +20,13 @@ from .._kafka import groups as live_groups
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import Commit
-from .._kafka.offset_records import CommitLog, SavedCommits, parse_commit, parse_key
+from .._kafka.offset_records import CommitLog, LostLog, SavedCommits, parse_commit, parse_key
 from .._kafka.record_batch import ControlType
 from .._kafka.transactions import LostMarker
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.log_contents import Stretches
-from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
+from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition, grouped
 from .._module.run import call_all
 from .manifest import Manifest, ManifestError, find_file_problems, read_manifest
 from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
@@ -139,41 +139,39 @@ def read_saved_offsets(places: Sequence[str]) -> tuple[str, SavedCommits]:
     found = CommitRecords()
     share_log: _ShareLog = {}
     read = call_all(*(partial(_read_salvage, place, found, share_log) for place in places))
-    manifests: list[Manifest] = [manifest for manifest, _markers in read]
+    manifests: list[Manifest] = [manifest for manifest, _logs in read]
     of_clusters = {each.cluster_id: place for each, place in zip(manifests, places, strict=True)}
     if len(of_clusters) > 1:
         texts = (f"{place} of {cluster_id}" for cluster_id, place in of_clusters.items())
         raise ManifestError(f"the salvages are of several clusters: {', '.join(texts)}")
-    first_lost, lost_epochs = _find_first_lost(manifests)
+    lost_logs = [each for _manifest, logs in read for each in logs]
     partitions = [each for manifest in manifests for each in manifest.partitions]
     logs: dict[int, CommitLog] = {}
     for each in partitions:
         if each.topic == OFFSETS_TOPIC and each.ranges:
-            name, times = each.topic_partition, [each.last_timestamp_ms]
+            times = [each.last_timestamp_ms]
             if each.partition in logs:
                 times.append(logs[each.partition].last_timestamp_ms)
-            logs[each.partition] = CommitLog(first_lost[name], lost_epochs[name], _oldest(times))
+            of_all = [log for log in lost_logs if log.name == each.topic_partition]
+            first, epoch = min(log.first_lost for log in of_all), min(log.epoch for log in of_all)
+            logs[each.partition] = CommitLog(first, epoch, _oldest(times))
     of_groups = (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
     held = (each for manifest in manifests for each in manifest.held)
     unread = {each.topic_partition for each in held if each.unreadable and each.topic in of_groups}
     return manifests[0].cluster_id, SavedCommits(
         salvage_ids=tuple(sorted({each.salvage_id for each in manifests})),
         commits=found.commits,
-        first_lost=first_lost,
-        lost_epochs=lost_epochs,
+        lost_logs=lost_logs,
         since_ms=min((each.first_timestamp_ms or 0 for each in partitions if each.topic in of_groups), default=0),
         commit_logs=logs,
-        markers=agreed_markers(markers for _manifest, markers in read),
         share_log={number: [each for _at, each in sorted(log.items())] for number, log in share_log.items()},
         unsettled=found.unsettled,
         unread=unread | found.undecodable,
     )
 
 
-def _read_salvage(
-    place: str, found: CommitRecords, share_log: _ShareLog
-) -> tuple[Manifest, dict[tuple[TopicPartition, int], LostMarker]]:
-    """Add the records of one salvage. Return its manifest, and its markers. Raises KafkaOpsError."""
+def _read_salvage(place: str, found: CommitRecords, share_log: _ShareLog) -> tuple[Manifest, list[LostLog]]:
+    """Add the records of one salvage. Return its manifest, and what leaders lacked. Raises KafkaOpsError."""
     from .remote import local_copy  # noqa: PLC0415 - PySpark takes half a second to import
 
     with local_copy(place) as directory:
@@ -189,8 +187,7 @@ def _read_salvage(
             records = records_with_key(run) if is_committed(run) else ()
             share_log.setdefault(run.partition, {}).update((at, (key, value)) for at, key, value in records)
         saved_markers = [*read_saved_markers(directory, manifest.files)]
-    complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
-    return manifest, find_lost_markers(saved_markers, _find_first_lost([manifest])[0], complete)
+    return manifest, _find_lost_logs(manifest, saved_markers)
 
 
 def _oldest(times: Sequence[int | None]) -> int | None:
@@ -198,29 +195,28 @@ def _oldest(times: Sequence[int | None]) -> int | None:
     return min(known) if len(known) == len(times) else None
 
 
-def _find_first_lost(manifests: Iterable[Manifest]) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-    """Return the first offset of each partition that a salvage holds or that losers held, and the oldest epoch."""
-    first_lost: dict[TopicPartition, int] = {}
-    lost_epochs: dict[TopicPartition, int] = {}
-    for manifest in manifests:
-        held = ((each.topic_partition, each.ranges) for each in manifest.held)
-        saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
-        for name, part in ((name, part) for name, ranges in (*held, *saved) for part in ranges):
-            first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
-            lost_epochs[name] = min(part.epoch, lost_epochs.get(name, part.epoch))
-    return first_lost, lost_epochs
-
-
-def agreed_markers(
-    of_salvages: Iterable[Mapping[tuple[TopicPartition, int], LostMarker]],
-) -> dict[tuple[TopicPartition, int], LostMarker]:
-    """Return the markers that no salvage contradicts. After two outages, the same transaction may have ended twice."""
-    found: dict[tuple[TopicPartition, int], LostMarker] = {}
-    contradicted = set[tuple[TopicPartition, int]]()
-    for place, marker in (each for markers in of_salvages for each in markers.items()):
-        if found.setdefault(place, marker)[1:] != marker[1:]:
-            contradicted.add(place)
-    return {place: marker for place, marker in found.items() if place not in contradicted}
+def _find_lost_logs(manifest: Manifest, saved_markers: Iterable[SavedMarker]) -> list[LostLog]:
+    """Return what a salvage holds of each partition, or what losers held of it."""
+    held = ((each.topic_partition, each.ranges) for each in manifest.held)
+    saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
+    parts = grouped((name, part) for name, ranges in (*held, *saved) for part in ranges)
+    first_lost = {name: min(part.start_offset for part in some) for name, some in parts.items()}
+    complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
+    markers: dict[TopicPartition, dict[int, LostMarker]] = {}
+    for (name, producer), marker in find_lost_markers(saved_markers, first_lost, complete).items():
+        markers.setdefault(name, {})[producer] = marker
+    # Saved records without the id of their topic are of one that the cluster did not have.
+    topic_ids = {each.topic_partition: each.topic_id or "" for each in manifest.partitions}
+    return [
+        LostLog(
+            name,
+            topic_ids.get(name),
+            first_lost[name],
+            min(part.epoch for part in some),
+            markers.get(name, {}),
+        )
+        for name, some in parts.items()
+    ]
 
 
 def find_lost_markers(

@@ -29,14 +29,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
     TransactionStep,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import transactions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import (
+    LostLog,
+    LostLogs,
+    SavedCommits,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import ControlType
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import LostMarker, OpenTransaction
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import (
-    agreed_markers,
-    find_lost_markers,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import find_lost_markers
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import SavedMarker
 
 
@@ -140,8 +142,17 @@ def test_the_first_lost_marker_of_a_producer_counts_if_all_before_it_is_saved() 
 
 def test_a_marker_that_another_salvage_contradicts_does_not_count() -> None:
     commit, abort = LostMarker(20, True, 4), LostMarker(25, False, 4)
-    one, other = {(NAME, 7): commit, (NAME, 8): commit}, {(NAME, 7): commit._replace(first_lost=25), (NAME, 8): abort}
-    assert agreed_markers([one, other, {(NAME, 9): abort}]) == {(NAME, 7): commit, (NAME, 9): abort}
+    of_salvages = {7: commit, 8: commit}, {7: commit._replace(first_lost=25), 8: abort}, {9: abort}
+    saved = SavedCommits(lost_logs=[LostLog(NAME, None, 20, 1, each) for each in of_salvages])
+    assert saved.lost_of({}).markers == {(NAME, 7): commit, (NAME, 9): abort}
+
+
+def test_what_a_salvage_has_of_a_former_topic_says_nothing_about_the_present_one() -> None:
+    """The topic was created again, and its producer still has the same id."""
+    commit = LostMarker(20, True, 4)
+    former, of_now = LostLog(NAME, "former", 0, 0, {7: commit}), LostLog(NAME, "now", 30, 3, {8: commit})
+    lost = SavedCommits(lost_logs=[former, of_now]).lost_of({NAME.topic: "now"})
+    assert lost == LostLogs({NAME: 30}, {NAME: 3}, {(NAME, 8): commit})
 
 
 @pytest.mark.parametrize(

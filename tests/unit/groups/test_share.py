@@ -13,7 +13,6 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.share import IS_THERE, ShareStates, share_states
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.share_state import ShareState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
@@ -93,13 +92,11 @@ def test_it_stays_if_its_state_cannot_be_read() -> None:
 def test_saved_changes_follow_what_both_logs_have() -> None:
     """The log has offsets 10 and 11 in common with the dead broker's; 12 was written after the election."""
     states = states_of([snapshot(0), update(-1, (0, 2, 2)), update(-1, (3, 3, 2))])
-    salvage = SavedCommits(("id",), first_lost={STATE: 12}, share_log={0: [update(-1, (3, 6, 2))]})
-    state = states.saved(salvage)[PLACE]
+    state = states.saved({0: [update(-1, (3, 6, 2))]}, {STATE: 12})[PLACE]
     assert state is not None
     assert state.next_record() == 7
-    assert states.saved(SavedCommits(("id",), first_lost={STATE: 12})) == {}
+    assert states.saved({}, {STATE: 12}) == {}
 
 
 def test_saved_changes_without_a_state_before_are_not_known() -> None:
-    salvage = SavedCommits(("id",), first_lost={STATE: 10}, share_log={0: [update(-1, (3, 6, 2))]})
-    assert states_of([snapshot(0)]).saved(salvage) == {PLACE: None}
+    assert states_of([snapshot(0)]).saved({0: [update(-1, (3, 6, 2))]}, {STATE: 10}) == {PLACE: None}
