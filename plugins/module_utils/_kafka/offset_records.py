@@ -136,7 +136,7 @@ def parse_key(key: bytes) -> OffsetKey | None:
 
 
 def parse_commit(value: bytes | None) -> Commit | None:
-    """Return the commit of a value; None if it deletes the commit.
+    """Return the commit of a value; None if it deletes the commit, or is below 0, which coordinators take for none.
 
     The layout is known up to version 4; of a newer one, only the offset is.
     """
@@ -144,6 +144,8 @@ def parse_commit(value: bytes | None) -> Commit | None:
         return None
     version = _SHORT.unpack_from(value)[0]
     offset, at = _LONG.unpack_from(value, _SHORT.size)[0], _SHORT.size + _LONG.size
+    if offset < 0:
+        return None
     epoch, metadata, topic_id = -1, "", None
     with suppress(struct.error, UnicodeDecodeError, IndexError, UnusualAnswerError):
         if version in _WITH_EPOCH:

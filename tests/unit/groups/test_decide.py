@@ -161,3 +161,8 @@ def test_all_versions_of_a_saved_commit_are_read() -> None:
     assert parse_commit(struct.pack(">hqi", 3, 7, 5) + text + struct.pack(">q", 1)) == Commit(7, 5, "note")
     assert parse_commit(struct.pack(">hqi", 4, 7, 5) + b"\5note" + struct.pack(">q", 1) + b"\0") == Commit(7, 5, "note")
     assert parse_commit(struct.pack(">hqi", 9, 7, 5)) == Commit(7)
+
+
+def test_a_commit_below_zero_is_none() -> None:
+    """Brokers accept it (tried on 4.3.1), and return no committed offset then."""
+    assert parse_commit(struct.pack(">hqi", 3, -1, 5) + struct.pack(">hq", 0, 1)) is None
