@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._model.reasons import join_first
 from .._model.run import RunMode, count_by_status
 from .._module.run import diff_of, list_lines, select_most_important, to_json_types
 from .plan import (
@@ -18,6 +19,7 @@ from .plan import (
     DONE_OR_FORESEEN,
     ENDED,
     ENDED_OR_FORESEEN,
+    MOST_NAMED,
     WOULD_END,
     CommitOutcome,
     CommitStatus,
@@ -112,7 +114,9 @@ def _problems(done: RestoredGroups, *, is_look: bool) -> Iterator[str]:
         lines = [f"{_name(each)}: {each.status.value}: {each.reason}" for each in still]
         yield list_lines(f"{len(still)} open transactions that no coordinator has are not ended", lines)
     if done.plan.unknown:
-        lines = [f"{', '.join(each.groups[:3])}: {each.reason}".removeprefix(": ") for each in done.plan.unknown]
+        lines = [
+            f"{join_first(each.groups, MOST_NAMED)}: {each.reason}".removeprefix(": ") for each in done.plan.unknown
+        ]
         yield list_lines("not all groups and transactions could be looked at", lines)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from .._documents.report_file import ReportFile
 from .._model.partition import TopicPartition
+from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import to_json_types
@@ -100,7 +101,7 @@ def warnings_of(done: DiskSalvage) -> list[str]:
     """Return the warnings of a run: what could not be read, and records of unknown outcome."""
     unreadable = [
         f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
-        f"could be read ({', '.join(one.offsets for one in each.unreadable[:5])})"
+        f"could be read ({join_first([one.offsets for one in each.unreadable])})"
         for each in done.findings
         if each.unreadable and each.damages and each.status is not SalvageStatus.FAILED
     ]
@@ -117,7 +118,16 @@ def warnings_of(done: DiskSalvage) -> list[str]:
         for each in done.findings
         if each.saved is not None and each.saved.unknown
     ]
-    return [*done.notes, *unreadable[:_MOST_WARNINGS], *tails[:_MOST_WARNINGS], *unknown[:_MOST_WARNINGS]]
+    return [*done.notes, *(each for some in (unreadable, tails, unknown) for each in _first(some))]
+
+
+def _first(warnings: Sequence[str]) -> list[str]:
+    """Return the first warnings of one kind, and say how many more there are."""
+    more = len(warnings) - _MOST_WARNINGS
+    return [
+        *warnings[:_MOST_WARNINGS],
+        *([f"{more:,} more warnings like this: the report has all"] if more > 0 else []),
+    ]
 
 
 def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:

@@ -25,12 +25,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
     CommitStatus,
     CommitStep,
     GroupPlan,
+    UnknownCommits,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_file import (
     GROUP_PLAN_FILE,
     write_undo_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.present import PresentGroups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.results import RestoredGroups, results_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -157,3 +159,9 @@ def test_what_is_given_beside_a_plan_must_be_what_the_plan_is_of() -> None:
         "the plan also has groups that were not asked for: billing",
         "Leave this out, or make a new plan",
     ]
+
+
+def test_a_message_says_how_many_groups_it_leaves_out() -> None:
+    plan = replace(_PLAN, commits=(), unknown=(UnknownCommits(tuple("abcde"), "no leader"),))
+    found = results_of(RestoredGroups(plan=plan, outcomes=(), transactions=()), 10, is_look=True)
+    assert "a, b, c and 2 more: no leader" in found["msg"]
