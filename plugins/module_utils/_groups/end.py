@@ -11,7 +11,6 @@ were acknowledged. All others are aborted, if the operator allows it.
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
 
 from .._kafka.cluster import Cluster
@@ -53,7 +52,7 @@ def _judge(step: TransactionStep, found: TransactionLook) -> tuple[TransactionSt
         return TransactionStatus.UNKNOWN, f"{TRANSACTION_LIMIT} is not known: grant DESCRIBE_CONFIGS on the cluster"
     if now.last_timestamp_ms < 0:
         return TransactionStatus.UNKNOWN, "the time of its newest record is not known"
-    left_ms = now.last_timestamp_ms + found.limit_ms - time.time() * 1000
+    left_ms = now.last_timestamp_ms + found.limit_ms - found.now_ms
     if left_ms > 0:
         why = f"its producer may still use it: look again in {left_ms / 1000:.0f} s ({TRANSACTION_LIMIT})"
         return TransactionStatus.RECENT, why

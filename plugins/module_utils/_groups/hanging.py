@@ -20,6 +20,7 @@ a coordinator that had it would have ended it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -50,6 +51,8 @@ class TransactionLook:
     """Markers that the salvage has and the logs lack, by partition and producer id."""
     limit_ms: int | None = None
     """The largest transaction.max.timeout.ms of all brokers. None if it is not known."""
+    now_ms: float = field(default_factory=lambda: time.time() * 1000)
+    """When that was, by the active controller's clock if it is known: producers may be on other hosts than this one."""
 
     @property
     def steps(self) -> Iterator[TransactionStep]:
@@ -124,6 +127,8 @@ def look_at_transactions(  # noqa: PLR0917 - what is known of the cluster and of
         limits = kafka.broker_numbers(cluster.unfenced, TRANSACTION_LIMIT)
         known = [each for each in limits if each is not None]
         found.limit_ms = max(known) if known and len(known) == len(limits) else None
+        if (now := kafka.cluster_time()) is not None:
+            found.now_ms = now.timestamp() * 1000
     return found
 
 
