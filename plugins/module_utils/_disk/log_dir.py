@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from .._model.fields import INT32_MAX
 from .._model.partition import METADATA_TOPIC, OfPartition
 from .._model.run import KafkaOpsError
 from .segment import Segment
@@ -29,7 +30,7 @@ _LOCK = ".lock"
 _PARTITION_METADATA = "partition.metadata"
 _LOG_START_OFFSETS = "log-start-offset-checkpoint"
 _PARTITION = re.compile(
-    r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>\d{1,10})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
+    r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>0|[1-9][0-9]{0,9})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
 )
 """Name of a replica's directory, perhaps with the suffix of a rename (Kafka's ``UnifiedLog.logDirNameWithSuffix``)."""
 _LONGEST_NAME = 255
@@ -171,8 +172,8 @@ def read_log_dir(path: str) -> LogDir:
         with Path(path, _META).open("rb") as file:
             properties = {name: value.strip() for name, value in javaproperties.load(file).items()}
         cluster_id, node_id = properties["cluster.id"], int(properties.get("node.id") or properties["broker.id"])
-        if not cluster_id:
-            raise KeyError("cluster.id")
+        if not cluster_id or not 0 <= node_id <= INT32_MAX:
+            raise ValueError(properties)
     except FileNotFoundError:
         raise NoIdentityError(
             f"{path} is no log directory of a broker: it has no {_META}. Give the directories that the broker's "
@@ -239,7 +240,9 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         raise LogDirError(f"{log_dir.path} could not be listed: {error.strerror}") from None
     for entry in entries:
         name = _PARTITION.fullmatch(entry.name)
-        if name is not None and _is_dir(entry) and name["topic"] != METADATA_TOPIC:
+        # A number that is too large is no partition: Kafka would not start with such a directory.
+        is_replica = name is not None and int(name["number"]) <= INT32_MAX and name["topic"] != METADATA_TOPIC
+        if name is not None and is_replica and _is_dir(entry):
             kind = DirKind(name["kind"] or DirKind.CURRENT)
             is_cut = kind is not DirKind.CURRENT and len(entry.name) == _LONGEST_NAME
             start = log_dir.log_start_offsets.get(entry.name, 0)  # only directories in use have the name of a partition

@@ -21,9 +21,10 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import zip_longest
 
+from .._model.fields import INT64_MAX
 from .segment import Damage, Segment, read_headers
 
-_SEGMENT = re.compile(r"(\d{20})\.(log|log\.swap|log\.cleaned)")
+_SEGMENT = re.compile(r"(\d{20})\.(log|log\.swap|log\.cleaned)", re.ASCII)
 
 
 def find_segments(path: str) -> tuple[tuple[Segment, ...], str]:
@@ -35,7 +36,7 @@ def find_segments(path: str) -> tuple[tuple[Segment, ...], str]:
     error = ""
     try:
         for entry in os.scandir(path):
-            if (match := _SEGMENT.fullmatch(entry.name)) is not None:
+            if (match := _SEGMENT.fullmatch(entry.name)) is not None and int(match[1]) <= INT64_MAX:
                 found[match[2]].append(Segment(entry.path, int(match[1]), _size_of(entry)))
     except OSError as failed:
         error = f"{path} could not be listed: {failed.strerror}"

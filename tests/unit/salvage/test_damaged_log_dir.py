@@ -87,3 +87,24 @@ def test_a_directory_without_its_identity_can_still_be_read(disk: Path, tmp_path
     with LockedLogDirs([str(links)]) as disks:
         (found,) = list_partition_dirs(disks.dirs[0])
         assert [len(found.segments), found.error] == [1, ""]
+
+
+@pytest.mark.parametrize("name", ["orders-5551234567", "orders-00", "orders-\N{ARABIC-INDIC DIGIT THREE}"])
+def test_a_directory_that_kafka_would_not_name_so_is_no_replica(disk: Path, name: str) -> None:
+    """A number above 2**31 - 1 fits neither into a row of a salvage nor into a report."""
+    (disk / name).mkdir()
+    assert [Path(each.path).name for each in list_partition_dirs(read_log_dir(str(disk)))] == ["orders-0"]
+
+
+@pytest.mark.parametrize("node_id", ["-1", "5551234567"])
+def test_an_impossible_id_of_the_broker_is_damage(disk: Path, node_id: str) -> None:
+    (disk / "meta.properties").write_text(f"version=1\ncluster.id=some-cluster\nnode.id={node_id}\n")
+    with pytest.raises(LogDirError, match="does not name the cluster and the broker"):
+        read_log_dir(str(disk))
+
+
+def test_a_file_with_an_impossible_offset_is_no_segment(disk: Path) -> None:
+    (disk / "orders-0" / f"{2**63}.log".rjust(24, "0")).touch()
+    (disk / "orders-0" / f"{'9' * 20}.log").touch()
+    (found,) = list_partition_dirs(read_log_dir(str(disk)))
+    assert [each.base_offset for each in found.segments] == [0]
