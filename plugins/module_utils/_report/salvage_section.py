@@ -13,12 +13,12 @@ from typing import Any
 
 from .._documents.dataclass_json import codec
 from .._model.log_contents import EpochRange
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.reasons import plural
 from .._recovery.candidate import Flag
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
+from .._salvage.account import Account, Balance, add_balances, describe_still_lost, sum_balances
 from .._salvage.finding import NOT_COMPARED
 from .._salvage.finding import SalvageStatus as DiskStatus
 from .._salvage.saved import SavedRecords
@@ -45,20 +45,46 @@ def compute_balances(
     replays: Sequence[Mapping[str, Any]],
 ) -> dict[TopicPartition, Balance]:
     """Combine forecast, salvages and replays of one incident, in order of topic and partition number."""
-    accounts: dict[TopicPartition, Account] = defaultdict(Account)
+    accounts = _Accounts(outcomes, manifests, disks, replays)
     _add_held_by_losers(accounts, outcomes, manifests, disks)
     for _salvage_id, saved in _saved(manifests, disks):
-        accounts[saved.topic_partition].salvages.append(saved)
+        accounts.of(saved.topic_partition, saved.topic_id).salvages.append(saved)
     known = {each["salvageId"] for each in (*manifests, *disks)}
     for salvage_id, each in ((run["salvageId"], one) for run in replays for one in run["partitions"]):
-        account = accounts[_name(each)]
+        account = accounts.of(_name(each), each["topicId"])
         given = each["given"] + each["givenBefore"]
         account.given = max(account.given or 0, given)
         account.settled = max(account.settled, given + each["superseded"])
         if salvage_id not in known:
             account.saved_at_least = max(account.saved_at_least, each["saved"])
             account.is_complete = False
-    return {name: accounts[name].balance() for name in sorted(accounts)}
+    return accounts.balances()
+
+
+class _Accounts:
+    """The accounts of all partitions of all topics. Topics that had the same name one after another are apart."""
+
+    def __init__(
+        self,
+        outcomes: Sequence[Outcome],
+        manifests: Sequence[Mapping[str, Any]],
+        disks: Sequence[Mapping[str, Any]],
+        replays: Sequence[Mapping[str, Any]],
+    ) -> None:
+        rows = [(_name(one), one["topicId"]) for run in (*manifests, *disks, *replays) for one in run["partitions"]]
+        named = [*rows, *((each.topic_partition, each.topic_id) for each in outcomes)]
+        self._ids = grouped((name, topic_id) for name, topic_id in {*named} if topic_id is not None)
+        self._found: dict[tuple[TopicPartition, str], Account] = defaultdict(Account)
+
+    def of(self, name: TopicPartition, topic_id: str | None) -> Account:
+        """Return the account of a partition. Without an id, it is that of the only topic of this name."""
+        ids = self._ids.get(name, ())
+        return self._found[name, topic_id or (ids[0] if len(ids) == 1 else "")]
+
+    def balances(self) -> dict[TopicPartition, Balance]:
+        """Return the numbers of each partition, of all topics of its name together."""
+        by_name = grouped((name, self._found[name, topic_id].balance()) for name, topic_id in sorted(self._found))
+        return {name: add_balances(each) for name, each in by_name.items()}
 
 
 def build_account_verdict(
@@ -136,14 +162,16 @@ def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section
 
 
 def _add_held_by_losers(
-    accounts: dict[TopicPartition, Account],
+    accounts: _Accounts,
     outcomes: Sequence[Outcome],
     manifests: Sequence[Mapping[str, Any]],
     disks: Sequence[Mapping[str, Any]],
 ) -> None:
     """Add the offsets that losers held. A salvage is more exact than the forecast, which does not know compaction."""
-    for each in (one for manifest in manifests for one in manifest["held"]):
-        accounts[_name(each)].held += _ranges(each["ranges"])
+    for manifest in manifests:
+        topic_ids = {_name(each): each["topicId"] for each in manifest["partitions"]}
+        for each in manifest["held"]:
+            accounts.of(_name(each), topic_ids.get(_name(each))).held += _ranges(each["ranges"])
     of_live = [each for each in manifests if not any(one["logDirs"] for one in each["origins"])]
     found = {_name(each) for manifest in of_live for each in manifest["held"]}
     for outcome in outcomes:
@@ -157,13 +185,14 @@ def _add_held_by_losers(
             for stretch in against.lost or ()
         ]
         if lost and outcome.status is not Status.ALREADY_ONLINE:
-            accounts[name].is_elected = outcome.status is not Status.REFUSED
-            accounts[name].held += lost if name not in found else []
+            account = accounts.of(name, outcome.topic_id)
+            account.is_elected = outcome.status is not Status.REFUSED
+            account.held += lost if name not in found else []
     for each in (one for disk in disks for one in disk["partitions"]):
         if each["lost"]:
-            accounts[_name(each)].held += _ranges(each["lost"])
+            accounts.of(_name(each), each["topicId"]).held += _ranges(each["lost"])
         elif each["status"] == DiskStatus.FAILED:
-            accounts[_name(each)].is_compared = False
+            accounts.of(_name(each), each["topicId"]).is_compared = False
 
 
 def find_saved_ranges(

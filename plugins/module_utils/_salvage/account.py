@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
@@ -117,6 +117,22 @@ class Account:
             undecodable += min(each.undecodable_batches, added)
             taken = union([[*taken, *ranges]])
         return records, aborted, undecodable, taken
+
+
+def add_balances(balances: Sequence[Balance]) -> Balance:
+    """Return the numbers of one partition from those of each topic that had its name. What one lacks is unknown."""
+
+    def total(numbers: Iterable[int | None]) -> int | None:
+        known = [each for each in numbers if each is not None]
+        return sum(known) if len(known) == len(balances) else None
+
+    return Balance(
+        total(each.held_by_losers for each in balances),
+        sum(each.saved for each in balances),
+        total(each.given_back for each in balances),
+        total(each.still_lost for each in balances),
+        sum(each.at_hand for each in balances),
+    )
 
 
 def sum_balances(balances: Iterable[Balance]) -> Total:

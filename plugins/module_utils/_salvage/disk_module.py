@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from .._documents.report_file import ReportFile
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import to_json_types
 from .._spark.options import local_spark_options, parse_spark_options
-from .account import Account, Balance, build_account_result, build_accounts
+from .account import Account, Balance, add_balances, build_account_result, build_accounts
 from .finding import DiskFinding, SalvageStatus, describe_tail
 from .from_disk import DiskRequest, DiskSalvage
 from .options import DRIVER_MEMORY, resolve_place
@@ -132,13 +132,18 @@ def _first(warnings: Sequence[str]) -> list[str]:
 
 def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:
     """Count the records of each partition for which the disks hold, or may hold, what the cluster lacks."""
-    return {
-        each.topic_partition: Account(
-            held=list(each.lost),
-            salvages=[each.saved] if each.saved is not None else [],
-            given=None if each.status is SalvageStatus.ALREADY_SAVED else 0,
-            is_compared=bool(each.lost) or each.status is not SalvageStatus.FAILED,
-        ).balance()
+    # A broker may have kept the directories of several topics of one name.
+    by_name = grouped(
+        (
+            each.topic_partition,
+            Account(
+                held=list(each.lost),
+                salvages=[each.saved] if each.saved is not None else [],
+                given=None if each.status is SalvageStatus.ALREADY_SAVED else 0,
+                is_compared=bool(each.lost) or each.status is not SalvageStatus.FAILED,
+            ).balance(),
+        )
         for each in findings
         if each.lost or each.status is SalvageStatus.FAILED
-    }
+    )
+    return {name: add_balances(each) for name, each in by_name.items()}

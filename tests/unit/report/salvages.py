@@ -42,7 +42,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replaye
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
-TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"
+TOPIC_ID = "0kfAK7wCTDmDzRwEXhGdqg"
+"""That of the outages in unit.recovery."""
 AT = "2026-01-31T23:59:59Z"
 HOSTILE = "</td><script>alert(1)</script>{{ 7*7 }}\"'><img src=x onerror=alert(1)>"
 SALVAGE_DIR = "/var/tmp/salvage-broker1"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
@@ -57,6 +58,12 @@ def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: St
         encode_manifest(replace(salvages.MANIFEST, salvage_id=salvage_id, held=losers, partitions=parts))
     )
     return document
+
+
+def of_another_topic(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the same manifest about a topic that had the name before, or has it now."""
+    partitions = [each | {"topicId": "B" * 21 + "A"} for each in document["partitions"]]
+    return document | {"partitions": partitions}
 
 
 def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str, Any]:
@@ -119,6 +126,25 @@ def test_all_held_records_were_given_back(tmp_path: Path) -> None:
 def test_records_in_two_salvages_count_once(tmp_path: Path) -> None:
     cells, verdict = account(tmp_path, a_manifest("a", 100, 150), a_manifest("b", 100, 350), a_replay(250))
     assert (cells, verdict) == (("250", "250", "250", "0"), NONE_LOST)
+
+
+def test_records_of_two_topics_of_one_name_count_each(tmp_path: Path) -> None:
+    """Both logs have the same epoch and offsets, and the records of one of them were given back."""
+    replay = a_replay(250)
+    replay["partitions"][0]["topicId"] = salvages.saved(0, 100, 350).topic_id
+    documents = [a_manifest("a", 100, 350), of_another_topic(a_manifest("b", 100, 350)), replay]
+    assert account(tmp_path, *documents) == (
+        ("500", "500", "250", "250"),
+        "Still lost: 250. All of this is saved and can be given back.",
+    )
+
+
+def test_what_was_saved_of_a_former_topic_does_not_hide_a_failure() -> None:
+    done = salvages.a_disk_salvage()
+    failed = DiskFinding("orders", 0, "B" * 21 + "A", None, SalvageStatus.FAILED, "it has no leader")
+    done = replace(done, findings=(failed, *done.findings[:1]))
+    total = salvages.disk_result(done, ReportFile(None))["account"]["total"]
+    assert (total["partitions"], total["saved"], total["unknown"]) == (1, 250, 1)
 
 
 def test_records_not_saved_or_not_given_back_are_still_lost(tmp_path: Path) -> None:
