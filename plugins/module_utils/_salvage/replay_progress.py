@@ -108,7 +108,10 @@ class ProgressTopic:
         try:
             for epoch, record in log.read(wait_s):
                 last_epoch = epoch
-                if record.key is not None and record.value is not None:
+                if record.key is None:
+                    # Of a topic of somebody else. As a topic of ledgers, it would be compacted, and lose such records.
+                    raise self._unknown_format(record.offset)
+                if record.value is not None:
                     found[self._decode_key(record.offset, record.key)] = self._decode_ledger(
                         record.offset, record.value
                     )

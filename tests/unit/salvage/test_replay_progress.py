@@ -22,10 +22,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import (
     PROGRESS_TOPIC,
     ProgressTopic,
+    ReplayProgressError,
     create_and_wait,
 )
 from unit.fakes.clock import FakeClock
 from unit.fakes.topics import SETTINGS
+from unit.salvage.batches import batch
 
 LEADER = Address("broker-1.invalid", 9092)
 STATE = PartitionState(PROGRESS_TOPIC, 0, "A" * 22, 1, 0, (1, 2), (1, 2), None, None, ())
@@ -33,12 +35,13 @@ TOPIC_AUTHORIZATION_FAILED = 29
 
 
 class FakeLeader(Kafka):
-    """Stands in for the wire too. Answers requests about its empty topic with these error codes, one after another."""
+    """Stands in for the wire too. Answers requests about its topic with these error codes, one after another."""
 
-    def __init__(self, codes: Sequence[int]) -> None:
+    def __init__(self, codes: Sequence[int], records: bytes = b"", end: int = 0) -> None:
         self.wire: Any = self
         self.clock = FakeClock()
         self.codes = [*codes]
+        self.records, self.end = records, end
         self.has_leader = True
 
     def describe_partitions(
@@ -54,7 +57,11 @@ class FakeLeader(Kafka):
         assert address == LEADER
         topic = FetchResponse.FetchableTopicResponse
         answer = topic.PartitionData(
-            partition_index=0, error_code=self.codes.pop(0), high_watermark=0, last_stable_offset=0, records=b""
+            partition_index=0,
+            error_code=self.codes.pop(0),
+            high_watermark=self.end,
+            last_stable_offset=self.end,
+            records=self.records,
         )
         return FetchResponse(responses=[topic(topic=PROGRESS_TOPIC, partitions=[answer])])
 
@@ -63,6 +70,14 @@ def test_a_leader_that_does_not_lead_yet_is_asked_again() -> None:
     kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, 0])
     assert ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read().by_key == {}
     assert kafka.codes == []
+
+
+@pytest.mark.parametrize("key", [None, b"customer 7", b"[]"])
+def test_a_topic_of_somebody_else_is_refused(key: bytes | None) -> None:
+    """Its records need no key. As a topic of ledgers, it would be compacted."""
+    kafka = FakeLeader([0] * 9, batch(0, [b"an order"], key=key), 1)
+    with pytest.raises(ReplayProgressError, match="was not written by this version"):
+        ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read()
 
 
 def test_a_permanent_error_is_raised_at_once() -> None:
