@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -108,12 +109,22 @@ def check_destination(path: str) -> None:
     in_log_dir = why_no_directory(target.parent)
     if in_log_dir:
         raise SalvageDirectoryError(in_log_dir)
-    if target.exists() and not (target / MANIFEST).is_file():
+    # A link to nothing exists, too: no directory can get its name.
+    if os.path.lexists(target) and not (target / MANIFEST).is_file():
         raise SalvageDirectoryError(f"{path} exists and is no finished salvage: name a directory that does not exist")
     if not target.parent.is_dir():
         raise SalvageDirectoryError(f"{path} has no directory {target.parent}: create it, or correct the path")
     if not os.access(target.parent, os.W_OK | os.X_OK, effective_ids=True):
         raise SalvageDirectoryError(f"{path} cannot be created: uid {os.geteuid()} may not write to {target.parent}")
+    work = _unfinished(target)
+    try:
+        is_free = stat.S_ISDIR(work.lstat().st_mode)
+    except FileNotFoundError:
+        is_free = True
+    except OSError as error:  # the name is too long
+        raise SalvageDirectoryError(f"{work} cannot be created: {error.strerror}") from None
+    if not is_free:
+        raise SalvageDirectoryError(f"{work} exists and was not made by a salvage: move it away")
 
 
 def check_covers(
@@ -141,7 +152,7 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
     Raises SalvageDirectoryError, also for an OSError within the block, such as a full disk.
     """
     target = Path(path)
-    work = target.with_name(target.name + _SUFFIX)
+    work = _unfinished(target)
     with ExitStack() as cleanup:
         try:
             _claim(work, cleanup)
@@ -151,6 +162,10 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
             raise SalvageDirectoryError(
                 f"{error.filename or work} could not be written: {error.strerror}. Nothing was saved"
             ) from error
+
+
+def _unfinished(target: Path) -> Path:
+    return target.with_name(target.name + _SUFFIX)
 
 
 def _claim(work: Path, cleanup: ExitStack) -> None:

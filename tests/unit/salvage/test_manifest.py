@@ -132,4 +132,12 @@ def test_impossible_destinations_are_refused(tmp_path: Path) -> None:
         check_destination(str(tmp_path / "there"))
     with pytest.raises(SalvageDirectoryError, match="has no directory"):
         check_destination(str(tmp_path / "nowhere/saved"))
+    (tmp_path / "link").symlink_to(tmp_path / "disk that is away")
+    with pytest.raises(SalvageDirectoryError, match="is no finished salvage"):
+        check_destination(str(tmp_path / "link"))
+    with pytest.raises(SalvageDirectoryError, match="File name too long"):
+        check_destination(str(tmp_path / ("s" * 250)))
+    (tmp_path / "left.unfinished").symlink_to(tmp_path / "there")
+    with pytest.raises(SalvageDirectoryError, match="was not made by a salvage"):
+        check_destination(str(tmp_path / "left"))
     check_destination(str(tmp_path / "new"))
