@@ -27,7 +27,8 @@ options:
   salvage_dir:
     description:
       - The directory to save to. If it has the records of another incident, a new directory with a number is used, such
-        as C(DIR-2). Required unless O(salvage=off).
+        as C(DIR-2). If it exists and is no salvage, such as a mounted volume, C(DIR/salvage) is used. Required unless
+        O(salvage=off).
       - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
         Hadoop's configuration is that of E(HADOOP_CONF_DIR), and E(SPARK_DIST_CLASSPATH) names jars that Spark lacks.
       - On overlayfs or tmpfs, saved records would be lost with the container or at the next boot. V(required) refuses a

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -23,6 +24,7 @@ from .._module.libraries import KAFKA, RECORDS, missing_libraries_message
 from .._spark.options import SparkOptions, is_uri, local_spark_options, parse_spark_options, require_settings_reference
 from .account import Account
 from .directory import OtherSalvageError, check_destination
+from .manifest import MANIFEST
 from .options import Salvage, resolve_place
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 _MOST_NAMED = 20
+_INSIDE = "salvage"
 _ELSEWHERE = (
     "set salvage_dir (of the role: unclean_recovery_salvage_dir) to a directory that outlives this run, or to a URI"
 )
@@ -61,7 +64,7 @@ class RunTails:
             return
         if not self.params["salvage_dir"]:
             raise KafkaOpsError(f"salvage is {self.params['salvage']}, and salvage_dir does not say where to save to")
-        resolve_place(self.params["salvage_dir"])
+        place = self.place
         self._choose_spark()
         if self.params["salvage"] != Salvage.REQUIRED:
             return
@@ -70,12 +73,12 @@ class RunTails:
                 f"salvage is required, and {self._reason_not_lasting}, so the saved records would be lost with it: "
                 f"{_ELSEWHERE}"
             )
-        if is_uri(self._place):
+        if is_uri(place):
             from .remote import check_remote
 
-            check_remote(self._place)
+            check_remote(place)
         else:
-            check_destination(self._place)
+            check_destination(place)
 
     def saver(self, settings: ConnectionSettings, progress: Progress) -> SaveTails | None:
         """Return the function that saves tails before elections; None to save none."""
@@ -98,7 +101,7 @@ class RunTails:
                 settings,
                 cluster.cluster_id,
                 cluster.addresses,
-                self._place,
+                self.place,
                 spark,
                 progress,
                 settings_reference=reference,
@@ -122,7 +125,7 @@ class RunTails:
                 return saver.save(tails)
             except OtherSalvageError:
                 number += 1
-                saver = replace(saver, destination=f"{self._place}-{number}")
+                saver = replace(saver, destination=f"{self.place}-{number}")
 
     def _choose_spark(self) -> tuple[SparkOptions | None, str | None]:
         """Return Spark's options, and the path of the connection settings on the executors' hosts.
@@ -138,18 +141,21 @@ class RunTails:
         options = parse_spark_options(given)
         if options is None or options.is_local:
             return options, None
-        if options.remote is not None or not is_uri(self._place):
+        if options.remote is not None or not is_uri(self.place):
             return local_spark_options(given, SparkOptions().driver_memory), None
         return options, require_settings_reference(given or {}, options)
 
     @property
-    def _place(self) -> str:
-        return resolve_place(self.params["salvage_dir"])
+    def place(self) -> str:
+        """The directory to create. One that exists and is no salvage, such as a mounted volume, gets it inside."""
+        place = resolve_place(self.params["salvage_dir"])
+        is_volume = not is_uri(place) and os.path.isdir(place) and not os.path.isfile(os.path.join(place, MANIFEST))
+        return os.path.join(place, _INSIDE) if is_volume else place
 
     @property
     def _reason_not_lasting(self) -> str:
         """Why saved records would not last; empty if they do."""
-        return "" if is_uri(self._place) else why_temporary(Path(self._place))
+        return "" if is_uri(self.place) else why_temporary(Path(self.place))
 
     def warnings(self) -> list[str]:
         """Return warnings about records that could not be saved or will not last, if elections continued."""

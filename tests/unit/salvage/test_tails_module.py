@@ -82,3 +82,16 @@ def test_records_of_another_incident_stay_in_their_directory(others: list[str], 
     saver: Any = FakeSaver("/saved", frozenset(others))
     tails.save_beside_others(saver, [])
     assert tails.saved_in == used
+
+
+def test_a_mounted_volume_gets_the_salvage_inside(tmp_path: Path) -> None:
+    """It exists before anything is saved. To refuse it after the plan would lose the records with best_effort."""
+    (tmp_path / "lost+found").mkdir()
+    RunTails({"salvage": "required", "salvage_dir": f"file://{tmp_path}"}).check()
+    for number, name in enumerate(("salvage", "salvage", "salvage-2")):
+        tails = RunTails({"salvage": "best_effort", "salvage_dir": str(tmp_path)})
+        saver: Any = FakeSaver(tails.place, frozenset([str(tmp_path / "salvage")] if number > 1 else []))
+        tails.save_beside_others(saver, [])
+        assert tails.saved_in == str(tmp_path / name)
+    (tmp_path / "manifest.json").touch()
+    assert RunTails({"salvage": "best_effort", "salvage_dir": str(tmp_path)}).place == str(tmp_path)
