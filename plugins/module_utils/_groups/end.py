@@ -10,7 +10,7 @@ were acknowledged. All others are aborted, if the operator allows it.
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .._kafka.cluster import Cluster
@@ -66,12 +66,13 @@ class MarkerWriter:
     kafka: Kafka
     cluster: Cluster
     found: TransactionLook
-    stop: threading.Event
+    why_stopped: Callable[[], str]
+    """Returns why nothing more may be written; empty if it may."""
 
     def end(self, step: TransactionStep) -> EndOutcome:
         """Write one marker, if the same transaction is still open, and read it back."""
-        if self.stop.is_set():
-            return end_outcome(step, TransactionStatus.STOPPED, "the run was asked to stop")
+        if why := self.why_stopped():
+            return end_outcome(step, TransactionStatus.STOPPED, why)
         name, commits = step.topic_partition, step.ending is Ending.COMMIT
         leader = self.cluster.addresses[self.found.leaders[name]]
         expected = self.found.open[name, step.producer_id]
@@ -79,8 +80,7 @@ class MarkerWriter:
             if (now := self._open(step)) != expected:
                 if now is None:
                     return end_outcome(step, TransactionStatus.DONE_BEFORE, "it ended meanwhile")
-                why = "its producer has written since: it stays open"
-                return end_outcome(step, TransactionStatus.CHANGED, why)
+                return end_outcome(step, TransactionStatus.CHANGED, "its producer has written since: it stays open")
             refused = self.kafka.end_transaction(leader, name, expected, commits=commits)
             if refused is None and self._open(step) is not None:
                 refused = "it is still open after the request"

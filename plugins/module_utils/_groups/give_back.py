@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.cluster import Cluster
-from .._kafka.errors import BrokerCallError
+from .._kafka.errors import CallError
 from .._kafka.group_commits import has_members
 from .._kafka.groups import Commit, GroupCommits
 from .._kafka.port import Kafka
@@ -71,12 +70,13 @@ class Committer:
     kafka: Kafka
     cluster: Cluster
     found: GroupLook
-    stop: threading.Event
+    why_stopped: Callable[[], str]
+    """Returns why nothing more may be written; empty if it may."""
 
     def commit(self, group: str, steps: Sequence[CommitStep]) -> Iterator[CommitOutcome]:
         """Commit for one group, and read the commits back."""
-        if self.stop.is_set():
-            yield from (commit_outcome(each, CommitStatus.STOPPED, "the run was asked to stop") for each in steps)
+        if why := self.why_stopped():
+            yield from (commit_outcome(each, CommitStatus.STOPPED, why) for each in steps)
             return
         coordinator = self.found.present.coordinators[group]
         try:
@@ -98,7 +98,7 @@ class Committer:
             }
             refused = self._write(coordinator, group, wanted) if wanted else {}
             after = self._read(coordinator, group).commits if wanted else {}
-        except BrokerCallError as error:
+        except CallError as error:
             why = f"{error}; run this again: it changes only what is not yet changed"
             yield from (commit_outcome(each, CommitStatus.FAILED, why) for each in steps)
             return

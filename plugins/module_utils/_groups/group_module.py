@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
+from .._changes.record import JournalError
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -112,10 +113,10 @@ class _Run:
         transactions = found.due_transactions
         place = f"{self.options.undo_file}.transactions"
         transactions_file = write_transactions_file(place, transactions) if transactions else None
-        writer, ended = MarkerWriter(self.kafka, cluster, found.transactions, self.stop), list[EndOutcome]()
+        why_stopped = partial(_why_stopped, journal, self.stop)
+        writer, ended = MarkerWriter(self.kafka, cluster, found.transactions, why_stopped), list[EndOutcome]()
         for each in transactions:
             self.progress.step(f"ending a transaction in {each.topic_partition}", len(ended), len(transactions))
-            journal.require_lock()
             ended.append(writer.end(each))
         outcomes = _merge(found.results.transactions, ended, _OF_TRANSACTION)
         if self.options.given is None and any(each.status in ENDED for each in ended):
@@ -128,10 +129,9 @@ class _Run:
         undo_file = write_undo_file(self.options.undo_file, consumers) if consumers else None
         shares = [each for each in steps if each.group in found.groups.present.share]
         share_file = write_undo_file(f"{self.options.undo_file}.share-groups", shares) if shares else None
-        committer, done = Committer(self.kafka, cluster, found.groups, self.stop), list[CommitOutcome]()
+        committer, done = Committer(self.kafka, cluster, found.groups, why_stopped), list[CommitOutcome]()
         for group, of_group in groupby(steps, key=lambda each: each.group):
             self.progress.step(f"committing for group {group}", len(done), len(steps))
-            journal.require_lock()
             done += committer.commit(group, [*of_group])
         return replace(
             found.results,
@@ -141,6 +141,17 @@ class _Run:
             share_undo_file=share_file,
             transactions_file=transactions_file,
         )
+
+
+def _why_stopped(journal: Journal, stop: threading.Event) -> str:
+    """Return why nothing more may be written; empty if it may."""
+    if stop.is_set():
+        return "the run was asked to stop"
+    try:
+        journal.require_lock()
+    except JournalError as error:
+        return str(error)
+    return ""
 
 
 def _merge(
