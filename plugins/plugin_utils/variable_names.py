@@ -92,5 +92,5 @@ def _pattern(options: Collection[str]) -> re.Pattern[str]:
     word = "|".join(each for each in options if "_" not in each)
     begin, end = r"(?<![\w./:-])", r"(?![\w/-]|\.\w)"
     of_role = r"(?: \((?:in a|of the|of a) role: [^)]*\))?"
-    refused = rf"^(?P<word>{word})(?= is refused(?:: | at )| is empty: )"
+    refused = rf"(?m:^)(?P<word>{word})(?= is refused(?:: | at )| is empty: )"
     return re.compile(rf"\w+_(?P<again>{option}) \((?P=again)\)|{begin}(?P<option>{option}){end}{of_role}|{refused}")

@@ -134,7 +134,7 @@ def _find_contradictions(params: Mapping[str, Any]) -> Iterator[str]:
     if overwrite and params["plan_file"]:
         yield "a plan says itself what it overwrites: give no overwrite_groups with it"
     if groups and (others := {*(overwrite or ())}.difference(groups)):
-        yield f"overwrite_groups has groups that groups leaves out: {join_first(sorted(others))}"
+        yield f"overwrite_groups has groups that were not asked for: {join_first(sorted(others))}"
     if groups is not None and not groups:
         yield "groups is empty: leave it out to look at every group"
 

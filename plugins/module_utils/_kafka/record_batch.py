@@ -10,6 +10,7 @@ cover base offset, length and leader epoch, so a reader has to compare these wit
 
 from __future__ import annotations
 
+import gzip
 import struct
 import zlib
 from collections.abc import Iterator
@@ -46,7 +47,6 @@ _KNOWN_ATTRIBUTES = 0x7F
 SNAPSHOT_HEADER, SNAPSHOT_FOOTER = 3, 4
 CONTROL_KEY = struct.Struct(">hh")
 CONTROL_VERSION = 0
-_GZIP = 16 + zlib.MAX_WBITS
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
 _BLOCK_LENGTH = struct.Struct(">i")
@@ -200,7 +200,7 @@ def _decompress_payload(header: BatchHeader, payload: bytes | memoryview) -> byt
     codec = _CODECS[number]
     try:
         return _decompress(codec, bytes(payload))
-    except (OSError, ValueError, OverflowError, zlib.error, struct.error, pa.ArrowException) as error:
+    except (OSError, EOFError, ValueError, OverflowError, zlib.error, struct.error, pa.ArrowException) as error:
         raise BatchError(f"the batch at offset {header.base_offset} is no valid {codec}: {error}") from None
 
 
@@ -209,7 +209,7 @@ def _decompress(codec: Compression, payload: bytes) -> bytes:
         case Compression.NONE:
             return payload
         case Compression.GZIP:
-            return zlib.decompress(payload, _GZIP)
+            return gzip.decompress(payload)  # of several members, too, as Java does
         case Compression.SNAPPY:
             return b"".join(_snappy_blocks(payload))
         case _:

@@ -23,7 +23,7 @@ _NONE = {name: each.get("default") for name, each in ARGUMENTS.argument_spec.ite
     [
         ({"salvage_dir": []}, "salvage_dir is empty: leave it out to compare only the present commits with the logs"),
         ({"groups": []}, "groups is empty: leave it out to look at every group"),
-        ({"groups": ["a"], "overwrite_groups": ["a", "b"]}, "overwrite_groups has groups that groups leaves out: b"),
+        ({"groups": ["a"], "overwrite_groups": ["a", "b"]}, "overwrite_groups has groups that were not asked for: b"),
         ({"apply": True}, "undo_file is missing: name a new file for the committed offsets before the change"),
     ],
 )

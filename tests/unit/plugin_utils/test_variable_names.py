@@ -41,6 +41,10 @@ EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {"kafka_connection
         ("partitions is refused: it is empty", "unclean_recovery_partitions is refused: it is empty"),
         ("partitions is refused at /0: it is", "unclean_recovery_partitions is refused at /0: it is"),
         ("partitions is empty: leave it out", "unclean_recovery_partitions is empty: leave it out"),
+        (
+            "salvage is x\npartitions is empty: leave it out",
+            "salvage is x\nunclean_recovery_partitions is empty: leave it out",
+        ),
         ("some of the partitions is refused: it", "some of the partitions is refused: it"),
         ("min_isr and max_moves", "min_isr and max_moves"),
     ],

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import gzip
+import struct
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import (
     HEADER_BYTES,
+    LENGTH_AT,
+    LENGTH_END,
     read_header,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
@@ -98,6 +102,17 @@ def test_a_compressed_batch_that_does_not_decode_becomes_one_row(codec: int) -> 
     header[22] |= codec
     (row,) = rows(bytes(header) + b"\xff" * 9 + b"\x7f" + bytes(9))
     assert "the batch at offset 10 is no valid" in row["decode_error"]
+
+
+def test_all_members_of_a_gzip_payload_are_read() -> None:
+    """As Java's GZIPInputStream does."""
+    whole = batch(10, [b"a", b"b"])
+    header, payload = bytearray(whole[:HEADER_BYTES]), whole[HEADER_BYTES:]
+    members = gzip.compress(payload[:5]) + gzip.compress(payload[5:])
+    header[22] |= 1
+    struct.pack_into(">i", header, LENGTH_AT, HEADER_BYTES - LENGTH_END + len(members))
+    found = rows(bytes(header) + members)
+    assert [(each["value"], each["decode_error"]) for each in found] == [(b"a", None), (b"b", None)]
 
 
 def test_a_large_batch_is_split_into_several_tables() -> None:
