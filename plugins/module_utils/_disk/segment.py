@@ -175,7 +175,7 @@ class _Reader:
         end = self._position + header.size
         following = self._read_header_at(end)
         if following is None:  # the file ends there, or within a header
-            return end <= self._size
+            return end <= self._size and self._search_next_batch(self._position + 1) is None
         return self._may_be_old_format(following) or self._batch_at(end) is not None
 
     def _may_be_old_format(self, header: BatchHeader) -> bool:

@@ -86,6 +86,15 @@ def test_garbage_with_zeros_is_no_old_format(tmp_path: Path, magic: int) -> None
     assert damages(found) == [Damage(DamageKind.CORRUPT, SIZE, SIZE, 10, 20)]
 
 
+@pytest.mark.parametrize("beyond", [0, 20, 60])
+def test_garbage_that_spans_the_last_batches_is_no_old_format(tmp_path: Path, beyond: int) -> None:
+    """Its length leads to the end of the file, or so near to it that no header follows."""
+    length = SIZE + sum(map(len, FIVE[2:])) - 12
+    stale = struct.pack(">qiIbb", 15, length, 0, 1, 0)
+    found = read(FIVE[0] + stale + bytes(SIZE - len(stale)) + b"".join(FIVE[2:]) + bytes(beyond), tmp_path=tmp_path)
+    assert ranges(found) == [(0, 10), (20, 30), (30, 40), (40, 50)]
+
+
 @pytest.mark.parametrize("following", [batch(10, [b"new"]), b""], ids=["a batch follows", "nothing follows"])
 def test_messages_of_an_old_format_that_follow_each_other_are_one_place(tmp_path: Path, following: bytes) -> None:
     """A compacted topic from before Kafka 0.11 may have millions of them."""
