@@ -23,16 +23,20 @@ Given: TypeAlias = "Mapping[tuple[int, int], int | None]"
 """Leader epoch and offset of each record that was given back, with its first timestamp; None if no header has it."""
 
 
-def read_given_back(ask: Ask, partition: TopicPartition, start: int, wait_s: float | None) -> Given:
+def read_given_back(
+    ask: Ask, partition: TopicPartition, start: int, origin: Mapping[str, bytes], wait_s: float | None
+) -> Given:
     """Return the records that were given back from ``start`` on. ``wait_s`` is that of CommittedLog.read.
+
+    ``origin`` names where they came from (``name_origin``).
 
     Raises OpenTransactionError, BrokerCallError or RequestRefusedError.
     """
     found: dict[tuple[int, int], int | None] = {}
     for _epoch, record in CommittedLog(ask, partition, start).read(wait_s):
-        origin = read_origin(record.headers)
-        if origin is not None:
-            found[origin] = read_original_timestamp(record.headers)
+        place = read_origin(record.headers, origin)
+        if place is not None:
+            found[place] = read_original_timestamp(record.headers)
     return found
 
 

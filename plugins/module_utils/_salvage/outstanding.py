@@ -30,7 +30,7 @@ from .replay_progress import Ledgers
 from .replayed import Counts
 from .saved import SavedRecords, UnreadableOffsets
 from .saved_rows import read_saved_runs
-from .saved_run import SavedRun
+from .saved_run import SavedRun, name_origin
 from .targets import Targets
 
 _MOST_NOTES = 20
@@ -170,7 +170,8 @@ class Outstanding:
         if start is None:
             (answer,) = self.kafka.log_start_offsets(address, [target])[target]
             start = max(0, answer.offset)
-        return read_given_back(partial(self.kafka.wire.call, address), target, start, self.wait_s)
+        origin = name_origin(self.manifest.cluster_id, partition)
+        return read_given_back(partial(self.kafka.wire.call, address), target, start, origin, self.wait_s)
 
     def _read_newer_keys(self, parts: Mapping[TopicPartition, PartitionReplay], compacted: set[TopicPartition]) -> None:
         names = {each.topic for each in compacted}
@@ -183,7 +184,8 @@ class Outstanding:
                 raise ValueError(f"{partition} was not compared with its leader")
             try:
                 ask = partial(self.kafka.wire.call, self._leader_of(partition, part))
-                part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()), self.wait_s)
+                origin = name_origin(self.manifest.cluster_id, partition)
+                part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()), origin, wait_s=self.wait_s)
                 part.newer.read_to_end()
             except KafkaOpsError as error:
                 part.failure = str(error)

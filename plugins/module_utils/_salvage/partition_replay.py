@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -42,14 +42,18 @@ class NewerKeys:
         partition: TopicPartition,
         offset: int,
         wanted: Collection[bytes],
+        origin: Mapping[str, bytes],
+        *,
         wait_s: float | None = SETTLE_S,
     ) -> None:
         """Begin at ``offset``: no record before it is newer than a saved one. ``wanted`` has hashes of keys.
 
+        ``origin`` names the partition in records that were given back (``name_origin``).
         ``wait_s`` is that of CommittedLog.read.
         """
         self._log = CommittedLog(ask, partition, offset)
         self._wanted = wanted
+        self._origin = origin
         self._wait_s = wait_s
         self._newest: dict[bytes, tuple[int, int]] = {}
 
@@ -63,7 +67,7 @@ class NewerKeys:
                 continue
             key_hash = hash_key(record.key)
             if key_hash in self._wanted:
-                position = read_origin(record.headers) or (epoch, record.offset)
+                position = read_origin(record.headers, self._origin) or (epoch, record.offset)
                 self._newest[key_hash] = max(position, self._newest.get(key_hash, position))
 
     def has_newer_record(self, key: bytes, epoch: int, offset: int) -> bool:

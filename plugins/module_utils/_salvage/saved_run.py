@@ -11,7 +11,7 @@ the headers that name the origin of a record that is given back.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, reduce
 from itertools import accumulate, repeat
@@ -246,10 +246,22 @@ def add_origin_headers(cluster_id: str, run: SavedRun) -> list[list[Header]]:
     return [[*own, *of_all, offset, timestamp] for own, offset, timestamp in columns]
 
 
-def read_origin(headers: Sequence[Header]) -> tuple[int, int] | None:
-    """Return leader epoch and offset that a record had before it was given back; None for any other record."""
+def name_origin(cluster_id: str, partition: TopicPartition) -> dict[str, bytes]:
+    """Return the headers that each record has that was given back from this partition."""
+    names = {"cluster": cluster_id, "topic": partition.topic, "partition": partition.partition}
+    return {PREFIX + name: str(value).encode() for name, value in names.items()}
+
+
+def read_origin(headers: Sequence[Header], origin: Mapping[str, bytes]) -> tuple[int, int] | None:
+    """Return leader epoch and offset that a record had before it was given back; None for any other record.
+
+    ``origin`` is of ``name_origin``. Kafka Streams and MirrorMaker copy the headers of a record to other topics: there,
+    they do not say where the record was.
+    """
     # The last headers count: a record that was given back after two incidents has the headers of both.
-    found = {name: value for name, value in headers if name in (_EPOCH, _OFFSET)}
+    found = {name: value for name, value in headers if name.startswith(PREFIX)}
+    if not found or any(found.get(name) != value for name, value in origin.items()):
+        return None
     try:
         return int(found[_EPOCH] or b""), int(found[_OFFSET] or b"")
     except (KeyError, ValueError):

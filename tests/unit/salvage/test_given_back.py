@@ -13,6 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.given_b
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import (
     add_origin_headers,
+    name_origin,
     read_origin,
     read_original_timestamp,
 )
@@ -39,8 +40,9 @@ def test_what_a_replay_writes_is_found_again(timestamp_ms: int) -> None:
     """A record that an old producer wrote without a timestamp has -1."""
     (run,) = runs({"offset": 12, "leader_epoch": 3, "timestamp_ms": timestamp_ms})
     (headers,) = add_origin_headers("cluster", run)
-    assert (read_origin(headers), read_original_timestamp(headers)) == ((3, 12), timestamp_ms)
+    origin = name_origin("cluster", run.topic_partition)
+    assert (read_origin(headers, origin), read_original_timestamp(headers)) == ((3, 12), timestamp_ms)
     (again,) = add_origin_headers("cluster", run._replace(offset=12, epoch=9))
-    assert read_origin([*headers, *again]) == (9, 12)
+    assert read_origin([*headers, *again], origin) == (9, 12)
     assert read_original_timestamp([("kafkaops.salvage.timestamp", b"no number")]) is None
     assert read_original_timestamp([]) is None

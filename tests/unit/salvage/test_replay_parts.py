@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partiti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import (
     SavedRun,
     add_origin_headers,
+    name_origin,
     read_origin,
 )
 from unit.salvage.batches import a_batch
@@ -127,7 +128,7 @@ def test_a_replayed_record_counts_with_its_original_epoch_and_offset() -> None:
         (102, a_batch(102, b"given", headers=given)),
         end=103,
     )
-    newer = NewerKeys(leader, ORDERS, 100, {hash_key(b"newer"), hash_key(b"given")})
+    newer = NewerKeys(leader, ORDERS, 100, {hash_key(b"newer"), hash_key(b"given")}, name_origin("c", ORDERS))
     newer.read_to_end()
     assert newer.has_newer_record(b"newer", 3, 120)
     assert not newer.has_newer_record(b"given", 3, 105)
@@ -136,11 +137,27 @@ def test_a_replayed_record_counts_with_its_original_epoch_and_offset() -> None:
     assert not newer.has_newer_record(b"absent", 3, 104)
 
 
+@pytest.mark.parametrize(
+    ("cluster_id", "place"),
+    [("mirrored", ORDERS), ("c", TopicPartition("payments", 0)), ("c", TopicPartition("orders", 1))],
+)
+def test_headers_that_were_copied_from_another_place_say_nothing(cluster_id: str, place: TopicPartition) -> None:
+    """Kafka Streams writes a record with the headers of the one that it was made from."""
+    (copied,) = add_origin_headers(
+        cluster_id, a_run({"offset": 5, "topic": place.topic, "partition": place.partition, "key": b"k"})
+    )
+    leader = Leader((102, a_batch(102, b"k", headers=copied)), end=103)
+    newer = NewerKeys(leader, ORDERS, 100, {hash_key(b"k")}, name_origin("c", ORDERS))
+    newer.read_to_end()
+    assert newer.has_newer_record(b"k", 3, 101), "the present value must not be overwritten"
+
+
 def test_headers_name_the_origin() -> None:
     run = a_run({"offset": 105, "timestamp_ms": 99, "headers": [{"key": "own", "value": None}]}, {"offset": 106})
     first, second = add_origin_headers("cluster", run)
-    assert [read_origin(each) for each in (first, second)] == [(3, 105), (3, 106)]
-    assert read_origin([("other", b"1")]) is None
+    origin = name_origin("cluster", ORDERS)
+    assert [read_origin(each, origin) for each in (first, second)] == [(3, 105), (3, 106)]
+    assert read_origin([("other", b"1")], origin) is None
     assert first == [
         ("own", None),
         *(
