@@ -27,8 +27,9 @@ from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.log_contents import Stretches
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition, grouped
+from .._model.reasons import name_partitions
 from .._module.run import call_all
-from .manifest import Manifest, ManifestError, find_file_problems, read_manifest
+from .manifest import MANIFEST, Manifest, ManifestError, find_file_problems, read_manifest
 from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
 from .saved_run import Position, SavedRun, is_committed, records_with_key
 
@@ -187,6 +188,9 @@ def _read_salvage(place: str, found: CommitRecords, share_log: _ShareLog) -> tup
             records = records_with_key(run) if is_committed(run) else ()
             share_log.setdefault(run.partition, {}).update((at, (key, value)) for at, key, value in records)
         saved_markers = [*read_saved_markers(directory, manifest.files)]
+    if unnamed := {each.topic_partition for each in saved_markers} - manifest.by_partition.keys():
+        names = name_partitions(unnamed)
+        raise ManifestError(f"{place} has records of {names}, and its {MANIFEST} does not name them: it was changed")
     return manifest, _find_lost_logs(manifest, saved_markers)
 
 

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import LostLogs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import read_header
@@ -18,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transacti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError, SavedFrom
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import Origin, RowSource, build_rows
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageWriter
 from unit.salvage.batches import a_batch
@@ -52,3 +54,11 @@ def test_a_salvage_of_a_former_topic_says_nothing_about_the_present_one(tmp_path
     own = LostLogs({_NAME: 50}, {_NAME: 3}, {(_NAME, 7): LostMarker(50, True, 0)})
     assert saved.lost_of({"orders": _NOW}) == own
     assert saved.lost_of({"orders": "created since"}) == LostLogs()
+
+
+def test_a_manifest_that_does_not_name_what_the_files_have_is_refused(tmp_path: Path) -> None:
+    place = _salvage(tmp_path / "saved", _NOW, 50, 3)
+    path = tmp_path / "saved" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"partitions": [], "held": []}))
+    with pytest.raises(ManifestError, match=r"has records of orders 0, and its manifest\.json does not name them"):
+        read_saved_offsets([place])
