@@ -135,6 +135,13 @@ class NoBrokerAnswersError(CallError):
         """Whether a broker is too old, or runs with ZooKeeper: it does not know the request."""
         return any(each.is_other_kafka for each in self.failures)
 
+    @property
+    def remedy(self) -> str:
+        """What to do."""
+        if self.is_other_kafka:
+            return "Migrate the cluster to KRaft, or upgrade it: until then, no playbook of this collection works there"
+        return "Check bootstrap_servers, the credentials and the network, or start one of these brokers"
+
 
 class RequestRefusedError(CallError):
     """A broker or the controller refused a complete request with a Kafka error code."""

@@ -20,6 +20,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from ansible.module_utils.basic import AnsibleModule
 
+from .._kafka.errors import NoBrokerAnswersError
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, count_by_status, set_collector_thresholds
 from .libraries import KAFKA, missing_libraries_message
@@ -55,6 +56,8 @@ def run(
     missing = missing_libraries_message(needs)
     try:
         results = {"msg": missing} if missing else work(module)
+    except NoBrokerAnswersError as error:
+        results = {"msg": f"{error}. {error.remedy}"}
     except KafkaOpsError as error:
         results = {"msg": str(error)}
     except OSError as error:

@@ -43,7 +43,6 @@ _CLUSTER_CHECKS = tuple(
 )
 """The checks that cannot be made if no broker answers."""
 _UNREACHABLE = "Check addresses and credentials, and start the brokers"
-_OTHER_KAFKA = "Migrate the cluster to KRaft, or upgrade it: until then, no playbook of this collection works there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +85,8 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
     try:
         seen = _read_cluster(kafka)
     except KafkaOpsError as error:
-        is_other = isinstance(error, NoBrokerAnswersError) and error.is_other_kafka
-        checks.append(failed(CheckName.BROKERS, str(error), _OTHER_KAFKA if is_other else _UNREACHABLE))
+        remedy = error.remedy if isinstance(error, NoBrokerAnswersError) else _UNREACHABLE
+        checks.append(failed(CheckName.BROKERS, str(error), remedy))
         checks += [
             unknown(name, "the cluster could not be read", "See the check of brokers") for name in _CLUSTER_CHECKS
         ]

@@ -20,6 +20,11 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module import libraries, python
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run
@@ -55,6 +60,20 @@ def fails(error: Exception) -> Callable[..., dict[str, Any]]:
 
 def test_results_end_the_module() -> None:
     assert ends(lambda: {"changed": True}) == {"changed": True}
+
+
+@pytest.mark.parametrize(
+    ("is_other_kafka", "remedy"),
+    [
+        (False, "Check bootstrap_servers, the credentials and the network, or start one of these brokers"),
+        (True, "Migrate the cluster to KRaft, or upgrade it"),
+    ],
+)
+def test_what_to_do_is_named_where_no_broker_answers(is_other_kafka: bool, remedy: str) -> None:
+    refused = BrokerCallError("kafka1:9092", Cause.UNREACHABLE, "connection refused", is_other_kafka=is_other_kafka)
+    results = ends(fails(NoBrokerAnswersError("DescribeCluster", [refused])))
+    text = "no broker answered DescribeCluster: kafka1:9092: unreachable: connection refused"
+    assert results["msg"].startswith(f"{text}. {remedy}")
 
 
 def test_results_with_a_message_fail_the_module() -> None:
