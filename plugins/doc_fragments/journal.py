@@ -16,7 +16,8 @@ options:
         journal, so that a later run can undo it. The journal is also the lock. Only one run at a time writes to a
         cluster.
       - A run creates the topic before it writes, and deletes it when no change is pending. If the topic cannot be used,
-        nothing is changed, and the error has the command that grants the missing ACLs.
+        nothing is changed, and the error has the command that grants the missing ACLs. A topic with records of another
+        party is refused.
       - The principal needs CREATE, DESCRIBE, READ, WRITE and DELETE on it. Nobody else should have WRITE, because its
         records make a run change replica orders and configs.
     type: str

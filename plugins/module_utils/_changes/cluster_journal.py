@@ -18,22 +18,24 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from .._kafka.elections import UNCLEAN
-from .._kafka.errors import CallError
+from .._kafka.errors import CallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import NullProgress, Progress, looks
+from .._model.setting import TOPIC_RESOURCE
 from .journal import Journal
 from .journal_reader import JournalReader
 from .own_topic import FirstRecordsDeletedError
 from .record import JournalError
 from .run_state import new_holder
-from .run_topic import TopicLog
+from .run_topic import CONFIG, RunTopics, TopicLog
 from .stop_tickets import ticket_notes
-from .topic_by_name import TopicOfflineError, send_to_any
+from .topic_by_name import TopicOfflineError, TopicUnavailableError, send_to_any
 
 _PROBE_S = 10.0
 _LEADER_S = 15.0
+_FLUSH = "flush.messages"
 _GIVE_UP = (
     "Or, to give up what that run has not undone, set journal_discard_lost (in a role: kafka_journal_discard_lost)"
 )
@@ -86,6 +88,7 @@ class ClusterJournal(JournalReader):
 
         ``state`` is that of the topic without a leader. Return a note on it. Raises JournalLostError or JournalError.
         """
+        _require_run_topic(self.topics)
         brokers = self.brokers or self.kafka.probe_brokers(self.cluster)
         best = _find_best_replica(self.kafka, state, brokers)
         in_sync = _had_all_entries(state)
@@ -111,8 +114,9 @@ class ClusterJournal(JournalReader):
     def _discard(self, error: FirstRecordsDeletedError) -> str:
         """Delete a run topic that has lost its first records, if the operator gives it up, and return a note on it.
 
-        Raises JournalLostError.
+        Raises JournalLostError or TopicUnavailableError.
         """
+        _require_run_topic(self.topics)
         if not self.options.discard_lost:
             raise JournalLostError(
                 f"{error}. Nothing was changed. Compare replica orders and throttles with what they should be. "
@@ -121,6 +125,22 @@ class ClusterJournal(JournalReader):
         if not self.topics.log_of(error.topic_id, NO_LEADER).delete():
             raise JournalLostError(f"{error}. The topic could not be deleted: delete it with kafka-topics.sh")
         return f"{error}. It was deleted"
+
+
+def _require_run_topic(topics: RunTopics) -> None:
+    """Refuse a topic whose configs no run sets. Its records cannot be read, and it may be of another party.
+
+    Without DESCRIBE_CONFIGS, the topic is used as it is. Raises TopicUnavailableError or NoBrokerAnswersError.
+    """
+    try:
+        found = topics.kafka.read_configs(None, TOPIC_RESOURCE, topics.topic, [_FLUSH]).get(_FLUSH)
+    except RequestRefusedError:
+        return
+    if found is not None and found.value != CONFIG[_FLUSH]:
+        raise TopicUnavailableError(
+            f"topic {topics.topic} is not the journal, because its {_FLUSH} is {found.value}, and a run sets "
+            f"{CONFIG[_FLUSH]}. Nothing was changed: name another topic (journal_topic)"
+        )
 
 
 def _had_all_entries(state: PartitionState) -> frozenset[int]:

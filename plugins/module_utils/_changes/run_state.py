@@ -82,6 +82,13 @@ class RunState:
     doubted: set[str] = field(default_factory=set)
     """The subjects of requests of earlier runs whose responses were lost, and that were sent again."""
     _count: int = -1
+    _has_others: bool = False
+    """A record before the first claim is not of a run."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another party uses the topic: it has records that are not of a run, and no run has ever held it."""
+        return self._has_others and self.holder is None
 
     def claim(self, holder: Holder) -> Entry:
         """Return the record that claims the lock in this state."""
@@ -108,11 +115,13 @@ class RunState:
             if "claim" in entry:
                 self._apply_claim(offset, run, entry)
                 return
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             if self.holder is not None and run == self.holder.run:
                 raise self._damage(offset + 1) from None
+            self._has_others = True
             return
         if self.holder is None or run != self.holder.run or self.has_left:
+            self._has_others = True
             return
         try:
             self._apply_entry(offset, entry)

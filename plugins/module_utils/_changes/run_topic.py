@@ -181,11 +181,15 @@ class RunTopics:
         if found is None:
             return None
         own = OwnTopic(self._own, found.topic_id, found.leader_id, found.leader_epoch)
+        log = TopicLog(self, own, holder)
         if holder is not None:
-            self._own.repair(CONFIG)
-            # The run that created it died before it added the followers, or no other broker was live.
-            own.add_missing_replicas(MOST_REPLICAS)
-        return TopicLog(self, own, holder)
+            with suppress(LockLostError):
+                # Before a write: the topic may be of another party, whose configs and records must stay.
+                log.refresh()
+                self._own.repair(CONFIG)
+                # The run that created it died before it added the followers, or no other broker was live.
+                own.add_missing_replicas(MOST_REPLICAS)
+        return log
 
 
 class TopicLog:
@@ -211,13 +215,18 @@ class TopicLog:
     def refresh(self) -> RunState:
         """Read the new records.
 
-        Raises LockLostError if the topic was deleted, or JournalError.
+        Raises TopicUnavailableError if the topic is of another party, LockLostError if it was deleted, or JournalError.
         """
         with self._lock:
             records = self.own.read(self.state.next_offset)
             for offset, (key, value) in records.records:
                 self.state.apply(offset, key, value)
             self.state.next_offset = max(self.state.next_offset, records.next_offset)
+            if self.state.is_foreign:
+                raise TopicUnavailableError(
+                    f"{self.own.name} (id {self.own.topic_id}) holds records that no run wrote, so it is not the "
+                    "journal. Nothing was changed: name another topic (journal_topic)"
+                )
             return self.state
 
     def take(self, progress: Progress) -> bool:

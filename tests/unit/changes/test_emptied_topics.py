@@ -11,8 +11,13 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import FirstRecordsDeletedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.topic_by_name import TopicUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic
 from unit.changes.test_run_topic import ADDRESSES, CHANGE, TOPIC, a_run, acquire, journal_of, topics
@@ -67,3 +72,21 @@ def test_a_memory_that_its_leader_has_emptied_is_not_empty(kafka: FakeTopics) ->
     kafka.leader_epoch = 2
     with pytest.raises(JournalError, match="then delete the topic"):
         MemoryTopic(kafka, ADDRESSES, "memory").read()
+
+
+@pytest.mark.parametrize("discard_lost", [False, True])
+def test_a_topic_of_another_party_that_has_lost_its_first_records_is_not_deleted(
+    kafka: FakeTopics, discard_lost: bool
+) -> None:
+    """Retention deletes records of most topics. Somebody names one as the journal, and follows our advice."""
+    kafka.create_topic(ADDRESSES[1], TOPIC, [1], {"flush.messages": "9223372036854775807"})
+
+    def refuse(*_asked: Any) -> TopicRecords:
+        raise error_codes.request_refused_error("Fetch", error_codes.OFFSET_OUT_OF_RANGE)
+
+    kafka.read_records = refuse  # type: ignore[method-assign,assignment]
+    cluster = Cluster("c", tuple(Registration(each, address, None, False) for each, address in ADDRESSES.items()))
+    journal = ClusterJournal(kafka, cluster, JournalOptions(topic=TOPIC, discard_lost=discard_lost))
+    with pytest.raises(TopicUnavailableError, match="is not the journal"), journal.open():
+        pass
+    assert TOPIC in kafka.topics

@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.topic_by_name import TopicUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
@@ -100,7 +101,7 @@ def test_a_replica_that_was_not_in_sync_is_elected_only_if_the_operator_allows_i
     topic = FakeOfflineTopic(OFFLINE, {3: (4, 10)})
     with pytest.raises(JournalLostError, match=r"Broker 3 answers, and was not in sync. Brokers \[1, 2\] had all"):
         recover(topic)
-    assert topic.sent == []
+    assert topic.sent == ["DescribeConfigs"]
     assert recover(topic, discard_lost=True).endswith("it may miss the last changes of that run")
     assert topic.state.leader_id == 3
 
@@ -108,7 +109,7 @@ def test_a_replica_that_was_not_in_sync_is_elected_only_if_the_operator_allows_i
 def test_an_in_sync_broker_that_just_starts_is_waited_for() -> None:
     topic = FakeOfflineTopic(OFFLINE, {3: (4, 10)}, returns_at_s=10)
     assert "a broker returned" in recover(topic)
-    assert topic.sent == []
+    assert topic.sent == ["DescribeConfigs"]
 
 
 def test_without_any_replica_the_topic_is_named() -> None:
@@ -125,3 +126,17 @@ def test_a_replica_on_a_new_disk_is_not_elected_although_it_was_in_sync() -> Non
         topic_id=topic.create_topic(Address("fake.invalid", 9092), RUN_TOPIC, [1, 2, 3], {})
     )
     assert recover(topic, discard_lost=True).endswith("was lost, and was deleted")
+
+
+@pytest.mark.parametrize("discard_lost", [False, True])
+@pytest.mark.parametrize("logs", [{}, {3: (4, 10)}, {1: (4, 10)}], ids=["no replica", "one", "one in sync"])
+def test_a_topic_of_another_party_is_neither_elected_nor_deleted(
+    logs: dict[int, tuple[int, int]], discard_lost: bool
+) -> None:
+    """Somebody names it as the journal, and its records cannot be read. A run topic flushes each record."""
+    topic = FakeOfflineTopic(OFFLINE, logs)
+    topic.create_topic(Address("fake.invalid", 9092), RUN_TOPIC, [1, 2, 3], {"flush.messages": "9223372036854775807"})
+    topic.sent.clear()
+    with pytest.raises(TopicUnavailableError, match=r"is not the journal, .* another topic \(journal_topic\)"):
+        recover(topic, discard_lost=discard_lost)
+    assert topic.sent == ["DescribeConfigs"]

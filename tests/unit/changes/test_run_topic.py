@@ -374,3 +374,16 @@ def test_a_deleted_topic_that_a_late_broker_shows_is_no_topic(kafka: FakeTopics)
     kafka.are_shown, kafka.one_shows_them = False, True
     patient = replace(QUICK, timeout_s=5.0)
     assert topics(kafka, patient).read() is None
+
+
+def test_a_topic_of_another_party_is_neither_changed_nor_deleted(kafka: FakeTopics) -> None:
+    """Somebody names a topic with records as the journal. A run would set its retention, and delete it at the end."""
+    kafka.create_topic(ADDRESSES[1], TOPIC, [1], {"retention.ms": "3600000"})
+    kafka.topics[TOPIC].records += [(b"order-1", b'{"amount": 7}'), (None, b"[" * 100_000)]
+    before = replace(kafka.topics[TOPIC], records=[*kafka.topics[TOPIC].records])
+    kafka.sent.clear()
+    for use in (lambda: acquire(kafka), lambda: topics(kafka).read()):
+        with pytest.raises(TopicUnavailableError, match=r"records that no run wrote.*another topic \(journal_topic\)"):
+            use()
+    assert kafka.topics == {TOPIC: before}
+    assert {*kafka.sent} == {"CreateTopics", "Fetch"}
