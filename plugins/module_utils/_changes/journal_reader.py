@@ -34,6 +34,8 @@ class Pending:
 
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
+    is_unknown: bool = False
+    """The journal could not be read. A note says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,11 @@ class JournalReader:
         try:
             state = self.topics.read()
         except (TopicUnavailableError, FirstRecordsDeletedError) as error:
-            return Pending(notes=(f"whether changes of an earlier run are pending is unknown: {error}",))
+            note = f"whether changes of an earlier run are pending is unknown: {error}"
+            return Pending(notes=(note,), is_unknown=True)
         except TopicOfflineError as error:
-            return Pending(notes=(f"the journal cannot be read: {error}. The next run that writes recovers it first",))
+            note = f"the journal cannot be read: {error}. The next run that writes recovers it first"
+            return Pending(notes=(note,), is_unknown=True)
         return Pending() if state is None else Pending((*state.pending.values(),), _holder_notes(state))
 
     @property

@@ -56,9 +56,10 @@ class CleanerRun:
         settings = SettingWriter(writer, alive)
         return cls(kafka, params, stop, cluster, wanted, alive, everyone, settings, progress)
 
-    def preview_leftovers(self) -> tuple[AnyLeftover, ...]:
-        """Return what a rollback would do with the changes of earlier runs. Writes nothing."""
-        return preview_undo(self.kafka, self.settings, self._journal.read().changes)
+    def preview_leftovers(self) -> tuple[tuple[AnyLeftover, ...], tuple[str, ...]]:
+        """Return what a rollback would do with the changes of earlier runs, and notes. Writes nothing."""
+        pending = self._journal.read()
+        return preview_undo(self.kafka, self.settings, pending.changes), pending.notes
 
     @contextmanager
     def locked(self) -> Iterator[LockedRun]:

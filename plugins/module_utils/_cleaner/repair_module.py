@@ -75,12 +75,13 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
             return foreseen
         require_quorum(wire, params)
         leftovers: tuple[AnyLeftover, ...] = ()
+        notes: Sequence[str] = ()
         if foreseen.leftovers:
-            leftovers = work.roll_back()
+            leftovers, notes = work.roll_back()
             # The rollback may have re-created a dropped replica.
             foreseen = work.foresee(reads_copies=True)
         done = work.carry_out(foreseen) if foreseen.has_work else foreseen
-        return replace(done, leftovers=(*leftovers, *done.leftovers))
+        return replace(done, leftovers=(*leftovers, *done.leftovers), notes=[*dict.fromkeys([*notes, *done.notes])])
 
 
 def _named_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] | None:
@@ -117,7 +118,7 @@ class _RepairWork:
     def foresee(self, *, reads_copies: bool) -> Repaired:
         """Return the repairs that a run would carry out. Takes no lock and writes nothing."""
         run = self._begin()
-        leftovers = run.preview_leftovers()
+        leftovers, notes = run.preview_leftovers()
         cleaners = self._inspect(run)
         if self.named is None and not reads_copies:
             targets: Sequence[MarkedReplica] = ()
@@ -126,12 +127,13 @@ class _RepairWork:
             targets, unidentified = self._find_targets(run, cleaners)
         repairs, outcomes = self._planner(run, cleaners).plan(targets)
         outcomes += [each.outcome(RepairStatus.WOULD_REPAIR, each.reason) for each in repairs]
-        return _result(run, outcomes, unidentified, leftovers, ())
+        return _result(run, outcomes, unidentified, leftovers, notes)
 
-    def roll_back(self) -> tuple[AnyLeftover, ...]:
-        """Undo the changes of earlier runs, under the lock."""
+    def roll_back(self) -> tuple[tuple[AnyLeftover, ...], Sequence[str]]:
+        """Undo the changes of earlier runs, under the lock. Return the results, and notes on the journal."""
         with self._begin().locked() as locked:
-            return locked.rollback.undo()
+            leftovers = locked.rollback.undo()
+        return leftovers, locked.journal.notes
 
     def carry_out(self, foreseen: Repaired) -> Repaired:
         """Carry out the foreseen repairs, under the lock. All is judged again, but marks are not searched again."""

@@ -77,7 +77,8 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
     )
     with Wire(settings, controllers) as wire:
         run = CleanerRun.begin(Kafka(wire), params, stop)
-        foreseen = replace(_Change(run, None, source, limits, wanted).carry_out(), leftovers=run.preview_leftovers())
+        leftovers, notes = run.preview_leftovers()
+        foreseen = replace(_Change(run, None, source, limits, wanted).carry_out(), leftovers=leftovers, notes=notes)
         has_work = foreseen.leftovers or any(each.status in _AHEAD for each in foreseen.outcomes)
         if check_mode or not has_work:
             return foreseen

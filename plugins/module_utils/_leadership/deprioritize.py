@@ -89,7 +89,8 @@ def run_leadership(
     request = replace(request, ignored_topics=frozenset({options.journal.topic}))
     run = _Run(kafka, cluster, brokers, request, options, progress, stop)
     topic = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic)
-    pending = run.cluster_journal.read().changes
+    journalled = run.cluster_journal.read()
+    pending = journalled.changes
     looked_at = kafka.clock.monotonic()
     view = run.inspect(topic.read(), pending)
     if request.change is not ListChange.ABSENT:
@@ -98,7 +99,7 @@ def run_leadership(
         registered = {each.broker_id for each in cluster.registrations}
         require_registered(request.brokers, view.before, registered | (set() if cluster.lists_fenced else replicas))
     if options.check_mode or not (view.has_work or pending):
-        return _report(cluster, view, topic.name, ())
+        return _report(cluster, view, topic.name, journalled.notes)
     with run.cluster_journal.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
         store, memory = topic.open(journal)

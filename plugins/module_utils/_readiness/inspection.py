@@ -215,7 +215,10 @@ class _Inspection:
                 "Run its playbook again: it undoes them first",
             )
         for note in pending.notes:
-            yield warning(CheckName.LEFTOVERS, note, "Wait for this run, or start it again if it died")
+            if pending.is_unknown:
+                yield unknown(CheckName.LEFTOVERS, note, f"Make topic {self._options.journal.topic} readable")
+            else:
+                yield warning(CheckName.LEFTOVERS, note, "Wait for this run, or start it again if it died")
         running = self._kafka.running_reassignments([each.topic_partition for each in seen.states])
         led = {each.topic_partition for each in seen.states if not each.is_offline}.intersection(running)
         if led:

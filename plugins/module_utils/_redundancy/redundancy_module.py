@@ -185,9 +185,10 @@ class _Run:
         home = ClusterJournal(self.kafka, cluster, journal_options(self.params), brokers)
         foreseen = self._foreseen(plan)
         if not writes or not any(each.status is ReplicaStatus.WOULD_RESTORE for each in foreseen):
-            leftovers = preview_undo(self.kafka, SettingWriter(writer, living), home.read().changes)
+            pending = home.read()
+            leftovers = preview_undo(self.kafka, SettingWriter(writer, living), pending.changes)
             if not (writes and leftovers):
-                return RestoredReplicas(plan=plan, outcomes=foreseen, leftovers=leftovers)
+                return RestoredReplicas(plan=plan, outcomes=foreseen, leftovers=leftovers, journal_notes=pending.notes)
         require_quorum(self.kafka.wire, self.params)
         with home.open(progress) as journal:
             locked = CopyRun(self.params, writer, living, journal, progress, self.stop)

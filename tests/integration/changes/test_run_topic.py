@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition as Partition
 from lab import Cluster, faults, settings
 from lab.changes import Run, a_change, cluster_journal
+from lab.playbook import run_playbook
 from lab.waiting import wait_until
 
 _CREATE_TOPICS, _DELETE_TOPICS, _PRODUCE, _API_VERSIONS = 19, 20, 0, 18
@@ -360,3 +361,29 @@ def test_if_deletion_is_disabled_the_topic_stays_and_blocks_no_run(kafka_version
         assert exists(cluster)
         with cluster_journal(cluster.bootstrap()) as lock:
             assert lock.read() == Pending()
+
+
+def test_a_topic_of_another_party_is_refused_and_stays(cluster: Cluster) -> None:
+    """Somebody names one as the journal. A run would set its retention, and delete it at its end."""
+    cluster.client.create_topic("payments", {0: [1, 2, 3]}, {"retention.ms": 3600000})
+    cluster.client.produce("payments", 0, 10)
+    given = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_journal_topic": "payments"}
+    drain: dict[str, object] = {**given, "leadership_drain_brokers": [1]}
+    refusal = "holds records that no run wrote, so it is not the journal"
+    try:
+        red = run_playbook("kafkaops.recovery.check_readiness", {**given, "readiness_local_spark": False})
+        assert (red.returncode, refusal in red.words) == (2, True), red.output
+        for playbook, variables in (
+            ("drain_leadership", drain),
+            ("restore_redundancy", {**given, "redundancy_lost_brokers": [3]}),
+            ("recover_log_cleaners", given),
+        ):
+            foreseen = run_playbook(f"kafkaops.recovery.{playbook}", variables, "--check")
+            assert (foreseen.returncode, refusal in foreseen.words) == (0, True), foreseen.output
+        refused = run_playbook("kafkaops.recovery.drain_leadership", drain)
+        assert refused.returncode == 2, refused.output
+        assert "Nothing was changed: name another topic (kafka_journal_topic)" in refused.words
+        assert {each.api_key for each in cluster.proxy.write_requests()} == {_CREATE_TOPICS}
+        assert len(cluster.client.consume_all("payments", 0)) == 10
+    finally:
+        cluster.client.delete_topic("payments")
