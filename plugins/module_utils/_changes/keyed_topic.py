@@ -170,7 +170,7 @@ class KeyedTopic:
         newest = {(key or b"").decode(errors="replace"): value for _offset, (key, value) in read.records}
         try:
             decoded = {key: None if value is None else json.loads(value) for key, value in newest.items()}
-        except ValueError:
+        except (ValueError, RecursionError):
             raise JournalError(f"{self.name} holds a record that is not JSON, so nothing was changed") from None
         if decoded:
             merged = {**self._values, **decoded}

@@ -221,6 +221,11 @@ _KINDS: dict[str, type[Change]] = {
 """In the order in which they are undone: a throttle must last until the replica is copied."""
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
+_TEMPORARY = {
+    "broker": ("follower.replication.throttled.rate", "log.cleaner.backoff.ms", "log.cleaner.threads"),
+    "topic": ("follower.replication.throttled.replicas",),
+}
+"""The settings that runs change for a while. With a record of another one, a stranger would let a run set it."""
 _CHANGES_PER_RECORD = 500
 """With a record for each change, the journal takes 5 % of an election's time. 500 of the longest names are 300 kB."""
 
@@ -332,8 +337,10 @@ def _decode_change(entry: Entry) -> Change:
 def _is_valid(change: Change) -> bool:
     """Return whether an undo of it changes only what a run of this collection can have changed."""
     if isinstance(change, SettingChange):
-        return change.kind in {"broker", "topic"} and _are_all(
-            str, change.resource, change.name, change.changed, change.topic_id
+        return (
+            _are_all(str, change.resource, change.original or "", change.changed, change.topic_id)
+            and change.name in _TEMPORARY.get(change.kind, ())
+            and (change.kind == "topic" or change.resource.isdecimal())
         )
     if isinstance(change, LastingOrders):
         return True

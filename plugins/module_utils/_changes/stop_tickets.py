@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from .._kafka.base_port import BaseKafka
@@ -47,10 +48,13 @@ def parse_tickets(values: Mapping[str, Any]) -> tuple[StopTicket, ...]:
         try:
             rest = {name: each for name, each in value.items() if name != "version"}
             ticket = StopTicket(**rest | {"brokers": tuple(rest["brokers"]), "racks": tuple(rest["racks"])})
+            texts = (ticket.owner, ticket.job, ticket.since, *ticket.racks)
             if value["version"] != _VERSION or ticket.ticket_id != key or not all(map(_is_id, ticket.brokers)):
                 raise ValueError("version")
-            _expires = ticket.expires
-        except (KeyError, TypeError, ValueError, AttributeError):
+            if not all(isinstance(each, str) for each in texts):
+                raise TypeError("not a text")
+            _can_expire = ticket.is_expired(datetime.now(UTC))
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise JournalError(
                 f"topic {TICKET_TOPIC} holds a record {key!r} that this version of kafkaops.recovery did not write: "
                 "find out what wrote it"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from .._model.fields import INT64_MAX
 from .._model.run import KafkaOpsError
 from .facts import CleanerMetrics, LogDirMetrics
 
@@ -64,7 +65,8 @@ def cleaner_metrics(readings: Iterable[Reading]) -> CleanerMetrics:
     """
     values: dict[tuple[Gauge, str], int | None] = {}
     for each in readings:
-        value = int(each.value) if math.isfinite(each.value) and each.value >= 0 else None
+        # A mean of several samples may be a fraction: no part of a dead thread counts as none.
+        value = math.ceil(each.value) if 0 <= each.value <= INT64_MAX else None
         key = (each.gauge, each.log_dir)
         if values.setdefault(key, value) != value:
             raise MetricsError(f"it has two values of {each.gauge.value}: {values[key]} and {value}")
@@ -182,7 +184,7 @@ def parse_jolokia(text: str) -> CleanerMetrics:
 
     try:
         answers = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise MetricsError(
             "its answer is not JSON: check that the URL is that of Jolokia's agent, for example /jolokia"
         ) from None
@@ -210,4 +212,4 @@ def _jolokia_readings(beans: dict[str, dict[str, Any]]) -> Iterator[Reading]:
         value = attributes.get("Value")
         # If a gauge fails, Jolokia returns its error as text.
         if gauge is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield Reading(gauge, float(value), properties.get("logDirectory", "").strip('"'))
+            yield Reading(gauge, value, properties.get("logDirectory", "").strip('"'))

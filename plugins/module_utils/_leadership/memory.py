@@ -56,6 +56,9 @@ def parse_memory(records: Mapping[str, Value], topic: str) -> Memory:
                 by_topic = {pattern: tuple(brokers) for pattern, brokers in value["byTopic"].items()}
                 blacklist = Blacklist(tuple(value["brokers"]), by_topic)
                 written, revision, returning = value["writtenValue"], value["revision"], tuple(value["returning"])
+                ids = (*blacklist.all_brokers, *returning, revision)
+                if not isinstance(written, str | None) or any(type(each) is not int for each in ids):
+                    raise ValueError("list")
             elif key.startswith(_ORDERS_KEY):
                 orders |= {each.topic_partition: each for each in _parse_orders(key, value)}
             else:

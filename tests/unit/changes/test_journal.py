@@ -118,6 +118,25 @@ def test_an_order_change_records_the_dropped_brokers(topics: FakeTopics) -> None
             apply_entry({}, set(), _begun(replace(drop, dropped=dropped)))
 
 
+@pytest.mark.parametrize(
+    ("change", "spoilt"),
+    [
+        (SET, {"name": "retention.ms"}),
+        (UNSET, {"name": "listeners"}),
+        (UNSET, {"name": "follower.replication.throttled.replicas"}),
+        (UNSET, {"kind": "user"}),
+        (UNSET, {"resource": "three"}),
+        (UNSET, {"resource": ""}),
+        (SET, {"original": 5}),
+    ],
+)
+def test_a_setting_that_no_run_changes_is_refused(change: Change, spoilt: Entry) -> None:
+    """A stranger who may write to the topic must not let a run set it."""
+    apply_entry({}, set(), _begun(change))
+    with pytest.raises(ValueError, match="a change that no run makes"):
+        apply_entry({}, set(), _begun(change, **spoilt))
+
+
 def test_the_orders_of_a_replica_change() -> None:
     assert REPLICA.source_first == (1, 3, 2)
     assert REPLICA.without_replica == (1, 2)

@@ -55,6 +55,24 @@ def test_the_usual_names(text: str) -> None:
     assert parse_prometheus(text, {}) == EXPECTED
 
 
+@pytest.mark.parametrize(("value", "dead"), [("0.4", 1), ("NaN", None), ("+Inf", None), ("-1", None), ("1e30", None)])
+def test_no_strange_value_counts_as_zero(value: str, dead: int | None) -> None:
+    """A federated exporter may hand on means."""
+    assert (
+        parse_prometheus(WITH_RULES.replace("deadthreadcount 1.0", f"deadthreadcount {value}"), {}).dead_threads == dead
+    )
+
+
+def test_a_value_that_python_cannot_convert_is_unknown() -> None:
+    beans = {"kafka.log:name=DeadThreadCount,type=LogCleaner": {"Value": 10**400}}
+    assert parse_jolokia(json.dumps([{"status": 200, "value": beans}, {"status": 404}])).dead_threads is None
+
+
+def test_an_answer_that_is_too_deep_is_no_traceback() -> None:
+    with pytest.raises(MetricsError, match="not JSON"):
+        parse_jolokia("[" * 100_000)
+
+
 def test_a_configured_name_replaces_the_usual_one() -> None:
     text = WITH_RULES + "cleaner_dead 3\n"
     assert parse_prometheus(text, {Gauge.DEAD_THREADS: "cleaner_dead"}).dead_threads == 3

@@ -52,11 +52,20 @@ def test_records_have_the_whole_memory(memory: Memory) -> None:
     assert parse_memory(_records(memory), "here") == memory
 
 
+LIST = {"version": 1, "brokers": [1], "byTopic": {"t": [2]}, "writtenValue": "1", "revision": 3, "returning": [4]}
+
+
+def test_a_list_without_a_written_value_is_read() -> None:
+    assert parse_memory({"list": LIST | {"writtenValue": None}}, "topic t").revision == 3
+
+
 @pytest.mark.parametrize(
     "records",
     [
         {"list": {"version": 2}},
         {"list": {"version": 1}},
+        *({"list": LIST | wrong} for wrong in ({"brokers": ["1"]}, {"byTopic": {"t": [None]}}, {"revision": "x"})),
+        *({"list": LIST | wrong} for wrong in ({"returning": [True]}, {"writtenValue": 1}, {"brokers": None})),
         {"orders/t/0": {"version": 1, "partitions": {"0": {"topicId": "x", "original": [1], "ours": []}}}},
         {"orders/t/0": {"version": 1, "partitions": {"0": {"topicId": "x", "original": ["1"], "ours": [[1]]}}}},
         {"orders/t/0": {"version": 1, "partitions": {"100": {"topicId": "x", "original": [1], "ours": [[1]]}}}},
