@@ -142,8 +142,27 @@ def require_registered(named: Iterable[int], listed: Blacklist, registered: Coll
 
     A broker that is ``listed`` already need not be registered.
     """
-    if unknown := sorted({*named} - {*registered} - listed.all_brokers):
+    if unknown := _find_unknown(named, listed, registered):
         raise BlacklistError(
             f"not registered with this cluster: broker {', '.join(map(str, unknown))}; registered are "
-            f"{', '.join(map(str, sorted(registered)))}. Nothing was changed: correct the broker ids"
+            f"{', '.join(map(str, sorted(registered)))}. Nothing was changed: correct the broker ids. A controller "
+            "that is no broker leads no partition"
         )
+
+
+def warn_of_unknown(named: Iterable[int], listed: Blacklist, registered: Collection[int]) -> tuple[str, ...]:
+    """Return a warning about brokers to take off the list that are neither on it nor registered.
+
+    It is no error: a run that is repeated after a broker was removed from the cluster finds the same.
+    """
+    if unknown := _find_unknown(named, listed, registered):
+        on_it = ", ".join(map(str, sorted(listed.all_brokers))) or "no broker"
+        return (
+            f"broker {', '.join(map(str, unknown))} is not registered with this cluster, and is not on the list, which "
+            f"has {on_it}: if the id is mistyped, nothing was restored for the broker that was meant",
+        )
+    return ()
+
+
+def _find_unknown(named: Iterable[int], listed: Blacklist, registered: Collection[int]) -> list[int]:
+    return sorted({*named} - {*registered} - listed.all_brokers)

@@ -26,7 +26,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, TopicPartition
 from .._model.run import FRESH_S, KafkaOpsError, Progress
 from .._model.setting import Setting
-from .blacklist import Blacklist, require_registered
+from .blacklist import Blacklist, require_registered, warn_of_unknown
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
 from .history import keep_history
@@ -93,13 +93,16 @@ def run_leadership(
     pending = journalled.changes
     looked_at = kafka.clock.monotonic()
     view = run.inspect(topic.read(), pending)
-    if request.change is not ListChange.ABSENT:
-        # Before Kafka 4.0 a fenced broker is not listed as registered, but its replicas are.
-        replicas = {each for decision in view.decisions.values() for each in decision.outcome.replicas or ()}
-        registered = {each.broker_id for each in cluster.registrations}
-        require_registered(request.brokers, view.before, registered | (set() if cluster.lists_fenced else replicas))
+    # Before Kafka 4.0 a fenced broker is not listed as registered, but its replicas are.
+    replicas = {each for decision in view.decisions.values() for each in decision.outcome.replicas or ()}
+    registered = {each.broker_id for each in cluster.registrations} | (set() if cluster.lists_fenced else replicas)
+    mistyped: tuple[str, ...] = ()
+    if request.change is ListChange.ABSENT:
+        mistyped = warn_of_unknown(request.brokers, view.before, registered)
+    else:
+        require_registered(request.brokers, view.before, registered)
     if options.check_mode or not (view.has_work or pending):
-        return _report(cluster, view, topic.name, journalled.notes)
+        return _report(cluster, view, topic.name, (*mistyped, *journalled.notes))
     with run.cluster_journal.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
         store, memory = topic.open(journal)
@@ -113,7 +116,7 @@ def run_leadership(
             unwritten = run.write_list(store, view, journal)
         orders = OrderRun(run.writer(view, journal), journal, store, progress, stop, unwritten)
         outcomes = orders.carry_out(view)
-    report = _report(cluster, view, topic.name, (*journal.notes, *(each.described for each in undone)))
+    report = _report(cluster, view, topic.name, (*mistyped, *journal.notes, *(each.described for each in undone)))
     return replace(report, outcomes=outcomes, has_restored=has_restored(undone))
 
 

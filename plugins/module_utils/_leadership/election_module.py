@@ -91,10 +91,9 @@ def failure_message(report: MoveReport) -> str | None:
 def warnings(report: MoveReport) -> list[str]:
     """Return warnings about the journal, and about partitions whose leader stays because no other broker can lead."""
     stuck = [each for each in report.moves.values() if each.status not in MOVING | WRONG]
-    return [
-        *report.notes,
-        *([list_rows(f"{plural(len(stuck), 'partition', 'keep')} their leader", stuck)] if stuck else []),
-    ]
+    leaders = "its leader" if len(stuck) == 1 else "their leaders"
+    kept = list_rows(f"{plural(len(stuck), 'partition', 'keep')} {leaders}", stuck)
+    return [*report.notes, *([kept] if stuck else [])]
 
 
 def diff_of_leaders(report: MoveReport, max_rows: int) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blac
     check_request,
     parse_config_value,
     require_registered,
+    warn_of_unknown,
 )
 
 
@@ -67,3 +68,10 @@ def test_a_broker_that_is_not_registered_is_refused_by_name() -> None:
         require_registered([11, 2], Blacklist(), {1, 2, 3})
     require_registered([1, 2], Blacklist(), {1, 2, 3})
     require_registered([11, 12], Blacklist((11,), {"audit": (12,)}), {1, 2, 3})
+
+
+def test_a_restore_for_a_mistyped_broker_says_so() -> None:
+    """It ended green, and broker 1 was still on the list. A repeated run after a broker was removed must stay green."""
+    (warning,) = warn_of_unknown([11], Blacklist((1,)), {1, 2, 3})
+    assert "broker 11 is not registered with this cluster, and is not on the list, which has 1" in warning
+    assert warn_of_unknown([1, 2], Blacklist((1,)), {2, 3}) == ()
