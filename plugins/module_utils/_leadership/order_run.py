@@ -71,8 +71,7 @@ class OrderRun:
                 self.progress.step("setting replica orders", done, len(work))
                 outcomes |= self._leave_alone(view, batch) if self.stop.is_set() else self._set_batch(view, batch)
                 done += len(batch)
-            if not self._in_doubt_until(self._requested):
-                self._forget_restored()
+            self._forget_restored(but={each for each in self._requested if self._in_doubt_until([each])})
         if self._wait_for_late_orders():
             self._forget_restored()
             self.journal.end([LastingOrders()], "set")
@@ -93,18 +92,21 @@ class OrderRun:
         if new:
             self._write(order_changes(self._remembered, new))
 
-    def _forget_restored(self) -> None:
-        """Forget the orders that are restored, and those of partitions that were not changed after all."""
-        changes = {
-            each: order for each, order in self._to_remember_at_end.items() if order != self._remembered.get(each)
-        }
+    def _forget_restored(self, but: Collection[TopicPartition] = ()) -> None:
+        """Forget the orders that are restored, and those of partitions that were not changed after all.
+
+        The latter must go, also if others are in doubt: a later run would take another party's order for ours.
+        """
+        ended = {each: order for each, order in self._to_remember_at_end.items() if each not in but}
+        changes = {each: order for each, order in ended.items() if order != self._remembered.get(each)}
         for each, order in changes.items():
             if order is None:
                 del self._remembered[each]
             else:
                 self._remembered[each] = order
         self._write(order_changes(self._remembered, changes))
-        self._to_remember_at_end.clear()
+        for each in ended:
+            del self._to_remember_at_end[each]
 
     def _in_doubt_until(self, asked: Collection[TopicPartition]) -> float:
         return self.journal.in_doubt_until(partition_subject(each) for each in asked)

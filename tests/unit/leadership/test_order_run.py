@@ -30,7 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fakes.clock import FakeClock
-from unit.fakes.fates import Fate
+from unit.fakes.fates import LOST_REQUEST, Fate
 from unit.leadership.well_cluster import Bastion
 from unit.leadership.worlds import OTHER_TOPIC_ID, TOPIC_ID
 
@@ -120,6 +120,23 @@ def test_a_partition_that_another_party_reassigns_is_not_remembered(many: Bastio
     assert _drain(many)[LAST].status is OrderStatus.LEFT_ALONE
     assert many.cluster.states[LAST].replicas == ORIGINAL
     assert LAST not in many.cluster.memory().orders
+
+
+def test_another_partys_order_is_not_remembered_as_ours_while_other_requests_are_in_doubt(bastion: Bastion) -> None:
+    """A lagging broker showed an earlier order first. A later restore would have set that one."""
+    for number in range(2):
+        bastion.cluster.add(number, ORIGINAL, leader=2)
+    bastion.cluster.fates["reorder"] = [LOST_REQUEST] * 6
+    with bastion.opened() as (journal, store, memory):
+        journal.begin([LastingOrders()])
+        states = bastion.cluster.states
+        decisions = {each: decide(state, None, (1,)) for each, state in states.items()}
+        bastion.cluster.change(FIRST, replicas=OURS)  # by another party
+        view = LeadershipView(memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
+        run = OrderRun(bastion.writer().with_journal(journal), journal, store, NullProgress(), bastion.stop)
+        run.carry_out(view)
+        assert [LastingOrders()] == [*journal.pending], "its requests may still be executed"
+    assert [each.partition for each in bastion.cluster.memory().orders] == [1]
 
 
 def _show_only_the_original_order(drained: Bastion) -> None:
