@@ -15,7 +15,9 @@ description:
   - Makes a running controller a voter of a dynamic quorum (KIP-853), or removes a voter from it.
   - Refuses a change that would endanger the majority, with all reasons. It refuses if the caught-up voters are not a
     majority before or after the change, if the new voter is not caught up or is a broker, if the removed controller
-    would add itself again, and if the quorum is static. Unknown values count against the change.
+    would add itself again, and if the quorum is static. Unknown values count against the change. It only warns if the
+    removed controller runs, and does not answer on its own listener, because only there it says whether it would add
+    itself again.
   - A node that is both broker and controller can only be added if O(bootstrap_controllers) names it.
   - Holds the lock of the cluster during the change, which needs a broker that answers. The lock is a topic.
   - Afterwards it reads the quorum until the change is visible. An added voter must also be caught up.
@@ -167,7 +169,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         quorum = quorum_voters.QuorumPort(wire)
         try:
             change = quorum_voters.plan_voter_change(quorum, membership, voter)
-            voters, notes = change.after, list[str]()
+            voters, notes = change.after, [*filter(None, [change.doubt])]
             if change.is_needed and not module.check_mode:
                 lock = _journal(Kafka(wire), params)
                 change, voters, notes = quorum_voters.change_under_lock(

@@ -60,6 +60,8 @@ class PlannedVoterChange:
     cluster_id: str
     leader: Address | None
     """The address of the leader's own listener; None if it was not asked directly."""
+    doubt: str = ""
+    """Why the change may not last. Empty if it is known to last."""
 
     @property
     def is_needed(self) -> bool:
@@ -104,7 +106,29 @@ def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter)
                 f"{'adding' if adds else 'removing'} voter {voter.voter_id} ({voter.directory_id or 'no directory id'})"
             )
             raise VoterRefusedError(what, judged.reasons)
-    return PlannedVoterChange(membership, voter, before, after, observation.cluster_id or "", _leader(observation))
+    leader, doubt = _leader(observation), ""
+    if membership is Membership.ABSENT and before != after:
+        doubt = _doubt_removal(observation, voter)
+    return PlannedVoterChange(membership, voter, before, after, observation.cluster_id or "", leader, doubt)
+
+
+def _doubt_removal(observation: Observation, voter: Voter) -> str:
+    """Return why a voter that is removed may return. Empty if it is stopped, or if its own config was read."""
+    controller, state = observation.controller(voter.voter_id), observation.state
+    present = state.voter(voter.voter_id) if state is not None else None
+    runs = (
+        present is not None
+        and state is not None
+        and (voter.voter_id == state.leader_id or is_fetching(observation, present))
+    )
+    if not runs or (controller is not None and controller.cause is None):
+        return ""
+    return (
+        f"controller {voter.voter_id} runs, and did not answer on its own listener: if its "
+        "controller.quorum.auto.join.enable is true (Kafka 4.2 and later), it adds itself again within seconds "
+        "(KAFKA-19850). Stop it, and read the quorum again. Or name its listener in bootstrap_controllers: then this "
+        "is checked before the change"
+    )
 
 
 def change_under_lock(
@@ -131,7 +155,7 @@ def change_under_lock(
                 voters = change_voters(quorum, change, verify_timeout_ms=verify_timeout_ms)
             finally:
                 journal.end(begun, "looked up")
-    notes = [*journal.notes]
+    notes = [*journal.notes, *filter(None, [change.doubt])]
     if left:
         changes = plural(left, "change")
         notes.append(f"an earlier run left {changes}, which the next run that elects or repairs puts back")

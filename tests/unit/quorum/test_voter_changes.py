@@ -22,14 +22,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, QuorumReplica, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Controller, Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, PlannedVoterChange
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
 from unit.fakes.topics import FakeTopics
-from unit.quorum.quorums import disk, down, follower, healthy, observed, state
+from unit.quorum.quorums import controller, disk, down, follower, healthy, observed, state
 
 GIVEN = Voter(104, disk(104), (Endpoint("CONTROLLER", "given.invalid", 9093),))
 RETURNED = (Endpoint("CONTROLLER", "returned.invalid", 9093),)
@@ -119,6 +120,26 @@ def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
     assert _under_lock(quorum, topics) == []
     assert [each.key for each in pending] == [f"voter/103/{disk(103)}"]
     assert read_pending(topics) == ()
+
+
+@pytest.mark.parametrize(
+    ("controllers", "voter", "is_doubted"),
+    [
+        ([controller(103)], follower(103), False),
+        ([], follower(103), True),
+        ([controller(103, auto_join=None, cause=Cause.HUNG)], follower(103), True),
+        ([], down(103), False),
+    ],
+    ids=["asked", "not asked", "silent", "stopped"],
+)
+def test_whether_a_removed_voter_would_return_is_unknown_without_an_answer_of_its_own(
+    topics: FakeTopics, controllers: list[Controller], voter: QuorumReplica, is_doubted: bool
+) -> None:
+    before = observed(state(follower(102), voter), controllers=controllers)
+    after = observed(state(follower(102)), controllers=controllers)
+    reported = _under_lock(FakeQuorumPort(before, after), topics)
+    assert [each for each in reported if "it adds itself again" in each] == reported
+    assert bool(reported) == is_doubted
 
 
 def test_pending_changes_of_an_earlier_run_stay_in_the_journal_and_are_reported(
