@@ -182,7 +182,8 @@ partitions:
         - V(restored) if all new replicas are in sync, and V(would_restore) if nothing was to be changed.
         - V(done_before) if all new replicas of O(plan_file) were in sync already.
         - V(returned) if a lost broker came back first, and its replica stays.
-        - V(no_broker) if replicas cannot be placed. Other replicas of the same partition may be placed.
+        - V(no_broker) if replicas cannot be placed. Other replicas of the same partition may be placed, but not if a
+          replica that stays is on a broker that is not registered.
         - V(unanswered) if a replica's broker does not answer, and the controller has not fenced it.
         - V(hidden) if our principal may not see the topic. The task fails, because its replicas may be lost.
       type: str

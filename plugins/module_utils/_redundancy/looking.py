@@ -153,7 +153,7 @@ def explain_brokers(found: ClusterNow, wish: WantedReplicas) -> Iterator[str]:
         elif broker_id not in found.live:
             yield (
                 f"broker {broker_id} is {describe_state(broker)}, and was not declared lost: its "
-                f"{plural(held[broker_id], 'replica')} stay; {behind[broker_id]} of them are not in sync"
+                f"{plural(held[broker_id], 'replica', 'stay')}; not in sync: {behind[broker_id]}"
             )
 
 

@@ -31,7 +31,7 @@ from .._model.partition import (
     expand_topics,
 )
 from .._model.reason import say
-from .._model.reasons import plural
+from .._model.reasons import agreeing, name_brokers, plural
 from .._model.silent_leaders import led_by_silent, silent_brokers
 from .cluster_now import ClusterNow, WantedReplicas
 from .places import Places
@@ -215,6 +215,13 @@ def _plan(lack: _Lack, found: ClusterNow, places: Places) -> tuple[ReplicaMove |
         return None, left(
             ReplicaStatus.UNKNOWN_SIZE, f"broker {state.leader_id}, which leads it, does not say how large it is"
         )
+    if absent := [each for each in lack.copies if not places.is_registered(each)]:
+        reason = (
+            f"{name_brokers(absent)} in its replica list {agreeing('are', len(absent))} not registered, and the "
+            "controller refuses every target that has such a broker: start it, or, if it is lost for good, name it in "
+            "redundancy_lost_brokers too"
+        )
+        return None, left(ReplicaStatus.NO_BROKER, reason)
     target: list[int] = []
     adding = [*lack.copying]
     missing = 0

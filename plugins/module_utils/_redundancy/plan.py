@@ -47,7 +47,8 @@ class ReplicaStatus(StrEnum):
     NO_LEADER = "no_leader"
     """Nothing can be copied. Recover it first."""
     NO_BROKER = "no_broker"
-    """No living broker can take a replica: too few brokers, or no space. Some replicas may be planned all the same."""
+    """No living broker can take a replica: too few brokers, or no space. Some replicas may be planned all the same. Or
+    a replica that stays is on an unregistered broker, so that the controller refuses every target."""
     UNKNOWN_SIZE = "unknown_size"
     UNANSWERED = "unanswered"
     """A replica's broker does not answer, and the controller has not fenced it: the replica may be lost."""

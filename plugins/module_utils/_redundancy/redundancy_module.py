@@ -73,9 +73,10 @@ def _find_problems(value: dict[str, Any]) -> Iterator[Problem]:
             yield Problem(place, f"{move['topic']}-{move['partition']} is planned twice", "Remove one of the two")
         seen.add(key)
         target = move["target"]
-        kept = {*target} - {*move["adding"]}
-        if len({*target}) != len(target) or not {*move["adding"]} <= {*target} or not kept <= {*move["replicas"]}:
-            yield Problem(f"{place}/target", "has another broker than its replicas and what is added", "Plan again")
+        wanted = {*move["replicas"], *move["adding"]} - {*move["removing"]}
+        if len({*target}) != len(target) or {*target} != wanted or not {*move["adding"]} <= wanted:
+            text = "is not what its replicas, what is added and what is removed make"
+            yield Problem(f"{place}/target", text, "Plan again")
 
 
 REDUNDANCY_PLAN_FILE = ReviewedPlan(PLAN, REDUNDANCY_PLAN, _find_problems)

@@ -97,6 +97,16 @@ def test_fewer_racks_are_said_even_if_the_lost_rack_is_not_listed(
     assert move.reason == note
 
 
+def test_a_replica_that_stays_on_an_unregistered_broker_is_named() -> None:
+    """Check mode planned the new replica, and the controller refused it: broker 5 was to stay in the target."""
+    found = a_cluster(a_partition((3, 1, 5), (1,)), registered=frozenset({1, 2, 4, 6}))
+    moves, (left,) = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3})))
+    assert (moves, left.status) == ((), ReplicaStatus.NO_BROKER)
+    assert "broker 5 in its replica list is not registered" in left.reason
+    (move,), _left = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3, 5})))
+    assert move.target == (4, 1, 6)
+
+
 def test_a_broker_that_is_up_keeps_its_replica_though_it_was_declared_lost() -> None:
     wish = WantedReplicas(lost_brokers=frozenset({1, 3}))
     (move,), _left = plan_moves(a_cluster(a_partition((1, 3, 6), (1, 6))), wish)

@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import ALL_PARTITIONS, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.cluster_now import WantedReplicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import plan_moves
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import RedundancyPlan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.redundancy_module import (
+    REDUNDANCY_PLAN_FILE,
     RedundancyOptionsError,
     require_same_wish,
 )
@@ -54,3 +59,14 @@ def test_another_wish_is_refused_with_every_difference() -> None:
         "the plan also has partitions that were not asked for: orders-0",
         "Leave this out, or make a new plan",
     ]
+
+
+def test_a_plan_file_that_would_drop_another_replica_is_refused(tmp_path: Path) -> None:
+    """Its digest is right: another program made it."""
+    moves = (replace(_PLAN.moves[0], target=_PLAN.moves[0].adding), *_PLAN.moves[1:])
+    path = str(tmp_path / "plan.json")
+    REDUNDANCY_PLAN_FILE.write(replace(_PLAN, moves=moves), path)
+    with pytest.raises(DocumentError, match=r"/moves/0/target: is not what its replicas, what is added"):
+        REDUNDANCY_PLAN_FILE.read(path)
+    REDUNDANCY_PLAN_FILE.write(_PLAN, f"{path}.whole")
+    assert REDUNDANCY_PLAN_FILE.read(f"{path}.whole") == _PLAN
