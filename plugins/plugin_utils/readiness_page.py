@@ -58,12 +58,12 @@ def verdict(result: Result) -> str:
 def failure(result: Result, fail_on: str) -> str:
     """Return why a scheduled job should fail, in one sentence; empty if it should not.
 
-    It names the checks. If no broker answers, nearly all checks are red for the same cause, and it names that cause.
+    It names the checks. If no broker answers, nearly all checks are red for the same cause: it names that cause, and
+    what to do.
     """
     if result["cluster_id"] is None:
-        return (
-            f"not ready for a recovery: {next(each['found'] for each in result['checks'] if each['name'] == 'brokers')}"
-        )
+        brokers = next(each for each in result["checks"] if each["name"] == "brokers")
+        return f"not ready for a recovery: {brokers['found']}. {brokers['remedy']}"
     statuses = _RED if fail_on == "failed" else (*_RED, "warning")
     names = dict.fromkeys(words(each["name"]) for each in result["checks"] if each["status"] in statuses)
     return f"not ready for a recovery: {', '.join(names)}" if names else ""

@@ -68,6 +68,8 @@ def test_an_unknown_result_fails() -> None:
     assert readiness_page.failure(result(check("journal", "unknown")), "failed") == "not ready for a recovery: journal"
 
 
-def test_the_cause_is_shown_if_no_broker_answers() -> None:
-    found = result(check("java", "ok"), check("brokers", "failed", found="wrong realm"), check("quorum", "unknown"))
-    assert readiness_page.failure(found | {"cluster_id": None}, "failed") == "not ready for a recovery: wrong realm"
+def test_the_cause_and_what_to_do_are_shown_if_no_broker_answers() -> None:
+    brokers = check("brokers", "failed", found="wrong realm", remedy="Set the realm")
+    found = result(check("java", "ok"), brokers, check("quorum", "unknown"))
+    text = readiness_page.failure(found | {"cluster_id": None}, "failed")
+    assert text == "not ready for a recovery: wrong realm. Set the realm"
