@@ -224,7 +224,7 @@ class Connection:
         try:
             answers: list[Any] = self._selector.run(self._call_pipelined, requests, limits_ms)
             return answers
-        except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # noqa: BLE001 - kafka-python reads what a broker sent, and raises any kind of error
             raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
 
     def _stage(self) -> Stage:

@@ -36,6 +36,8 @@ with suppress(ImportError):  # a missing library is reported before the module s
         kafka_errors.UnknownError,
     )
 
+    _ERRORS_OF_CONNECTIONS = (kafka_errors.KafkaError, OSError, RuntimeError)
+
 
 UNKNOWN_SERVER_ERROR = -1
 NONE = 0
@@ -186,7 +188,10 @@ def broker_call_error(
     text = str(error) or type(error).__name__
     cause, detail, hint = _classify(error, text, settings, stage)
     is_other = isinstance(error, kafka_errors.IncompatibleBrokerVersion)
-    return BrokerCallError(address, cause, detail, request=request, hint=hint, is_other_kafka=is_other)
+    failed = BrokerCallError(address, cause, detail, request=request, hint=hint, is_other_kafka=is_other)
+    if is_other or stage is not Stage.READY:
+        failed.was_sent = failed.may_be_executed = False
+    return failed
 
 
 def _classify(error: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
@@ -215,6 +220,10 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
         return Cause.UNREACHABLE, _without_tls_noise(text), hint
     if isinstance(error, _PROTOCOL_ERRORS):
         return Cause.BAD_ANSWER, text, ""
+    if stage is not Stage.CONNECTING and not isinstance(error, _ERRORS_OF_CONNECTIONS):
+        # kafka-python could not read what the broker sent, for example its part of SCRAM.
+        hint = _authorization_hint(settings) if stage is Stage.AUTHENTICATING else ""
+        return Cause.BAD_ANSWER, f"its answer cannot be read ({type(error).__name__}: {text})", hint
     return _classify_disconnection(text, settings, stage)
 
 

@@ -17,6 +17,12 @@ from typing import Any
 
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from lab.wire import read_exactly
@@ -155,9 +161,24 @@ def answer_together(requests: int) -> Behavior:
     return serve
 
 
+def authenticate_with(mechanism: str, auth_bytes: bytes | None) -> Behavior:
+    """Accept this mechanism, and answer the first SaslAuthenticate with these bytes."""
+
+    def serve(connection: socket.socket) -> None:
+        _greet(connection)
+        connection.sendall(_answer(_read_request(connection), SaslHandshakeResponse(0, mechanisms=[mechanism])))
+        answer = SaslAuthenticateResponse(
+            error_code=0, error_message=None, auth_bytes=auth_bytes, session_lifetime_ms=0
+        )
+        connection.sendall(_answer(_read_request(connection), answer))
+        stay_silent(connection)
+
+    return serve
+
+
 def _greet(connection: socket.socket) -> None:
     message = ApiVersionsResponse
-    offered = (ApiVersionsRequest, DescribeClusterRequest)
+    offered = (ApiVersionsRequest, DescribeClusterRequest, SaslHandshakeRequest, SaslAuthenticateRequest)
     keys = [message.ApiVersion(api_key=each.API_KEY, min_version=0, max_version=each.max_version) for each in offered]
     connection.sendall(_answer(_read_request(connection), message(error_code=0, api_keys=keys)))
 

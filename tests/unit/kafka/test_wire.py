@@ -30,6 +30,7 @@ from unit.kafka.fake_listener import (
     FakeListener,
     answer_as_broker,
     answer_together,
+    authenticate_with,
     close_at_once,
     closed_port,
     greet_and_fall_silent,
@@ -350,3 +351,32 @@ def test_work_in_parallel_may_ask_any_broker_and_work_in_parallel(listen: Listen
     with a_wire(well.address) as wire:
         found = wire.in_parallel(work, range(100))
     assert [*found.values()] == [[("abc", well.address), {well.address: "abc"}]] * 100
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "answer"),
+    [*(("SCRAM-SHA-256", each) for each in (None, b"e=other-error", b"r", b"\xff")), ("OAUTHBEARER", None)],
+)
+def test_an_authentication_that_cannot_be_read_is_an_error_of_its_broker(
+    listen: Listen, mechanism: str, answer: bytes | None
+) -> None:
+    """kafka-python raises KeyError, TypeError and others, which would end the run for all brokers."""
+    options = {"sasl_username": "alice", "sasl_password": "sesame", "sasl_oauthbearer_token": "sesame"}
+    false = listen(authenticate_with(mechanism, answer))
+    with (
+        a_wire(false.address, security_protocol="SASL_PLAINTEXT", sasl_mechanism=mechanism, **options) as wire,
+        pytest.raises(BrokerCallError) as caught,
+    ):
+        wire.call(false.address, DescribeClusterRequest())
+    assert caught.value.cause is Cause.BAD_ANSWER
+    assert "its answer cannot be read" in caught.value.detail
+    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("behavior", [stay_silent, close_at_once, greet_with(b"\xff" * 64)])
+def test_a_request_is_not_sent_before_the_connection_is_ready(listen: Listen, behavior: Behavior) -> None:
+    """Else the write would be in doubt for a minute, and no other broker would get it."""
+    frozen = listen(behavior)
+    with a_wire(frozen.address, limit_ms=LIMIT_MS) as wire, pytest.raises(BrokerCallError) as caught:
+        wire.call(frozen.address, ElectLeadersRequest(election_type=1, topic_partitions=[], timeout_ms=1))
+    assert (caught.value.was_sent, caught.value.may_be_executed) == (False, False)
