@@ -25,6 +25,8 @@ CLIENT_ID = "kafkaops.recovery"
 NOT_IN_LIBRDKAFKA = ("GSSAPI",)
 _BY_TOKEN = ("OAUTHBEARER", "AWS_MSK_IAM")
 """librdkafka sends a token for these, by OAUTHBEARER."""
+LIBRDKAFKA_MOST_MS = 300_000
+"""The longest socket.timeout.ms that librdkafka accepts. The shortest is 10 ms."""
 MAX_FRAME_BYTES = 100_000_000
 """A longer answer is an error. Kafka's own limit for requests is the same."""
 
@@ -47,10 +49,21 @@ def kafka_python_config(settings: ConnectionSettings) -> dict[str, Any]:
     if settings.uses_sasl:
         config |= {
             "sasl_mechanism": settings.sasl_mechanism,
-            "sasl_plain_username": settings.sasl_username,
+            "sasl_plain_username": _sasl_name(settings),
             "sasl_plain_password": settings.sasl_password,
         }
     return config
+
+
+def _sasl_name(settings: ConnectionSettings) -> str | None:
+    """Return the user's name as kafka-python is to send it.
+
+    In SCRAM's messages, these characters are escaped (RFC 5802, 5.1), and kafka-python does not do that.
+    """
+    name, mechanism = settings.sasl_username, settings.sasl_mechanism or ""
+    if name and mechanism.startswith("SCRAM-"):
+        return name.replace("=", "=3D").replace(",", "=2C")
+    return name
 
 
 def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
@@ -66,7 +79,7 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
         "client.id": CLIENT_ID,
         "bootstrap.servers": ",".join(str(address) for address in settings.bootstrap_servers),
         "security.protocol": settings.security_protocol.lower(),
-        "socket.timeout.ms": settings.request_timeout_ms,
+        "socket.timeout.ms": min(max(10, settings.request_timeout_ms), LIBRDKAFKA_MOST_MS),
         "socket.connection.setup.timeout.ms": max(1000, settings.request_timeout_ms),
     }
     if settings.uses_tls:

@@ -26,6 +26,8 @@ TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 """Java's names. Kafka's own default allows both."""
 _LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.ASCII)
 DEFAULT_REQUEST_TIMEOUT_MS = 5000
+_MOST_MS = 2**31 - 1
+"""Requests have their time limit as an int of 32 bits, as Kafka's own clients do."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -111,6 +113,8 @@ class ConnectionSettings:
             yield f"security_protocol {self.security_protocol!r} is none of {', '.join(SECURITY_PROTOCOLS)}"
         if self.request_timeout_ms <= 0:
             yield f"request_timeout_ms is {self.request_timeout_ms}, which is not above 0"
+        elif self.request_timeout_ms > _MOST_MS:
+            yield f"request_timeout_ms is {self.request_timeout_ms}, which is above {_MOST_MS}, the limit of Kafka"
         yield from self._sasl_problems()
         yield from self._tls_problems()
 
@@ -259,6 +263,10 @@ def parse_addresses(text: str) -> list[Address]:
 
 def _parse_address(entry: str) -> Address:
     bare = entry.rpartition("://")[2]
+    if "@" in entry:
+        # The part before it may have a password.
+        shown = f"...@{entry.rpartition('@')[2]}"
+        raise ValueError(f"{shown!r} has a user or a password in it, which messages would show: write host:port")
     if re.search(r"[\s;]", entry):
         raise ValueError(f"{entry!r} is not one address: separate several by commas")
     if bare.startswith("["):

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from .._kafka.client_configs import librdkafka_config
+from .._kafka.client_configs import LIBRDKAFKA_MOST_MS, librdkafka_config
 from .._kafka.log_reading import Tell
 from .._kafka.settings import Address, ConnectionSettings
 from .._model.background import in_background
@@ -205,7 +205,7 @@ def producer_config(
     would write there. A broker refuses a transaction.timeout.ms above ``limit_ms``.
     """
     settings = replace(settings, bootstrap_servers=tuple(brokers))
-    timeout_ms = max(_TRANSACTION_TIMEOUT_MS, settings.request_timeout_ms)
+    timeout_ms = min(max(_TRANSACTION_TIMEOUT_MS, settings.request_timeout_ms), LIBRDKAFKA_MOST_MS)
     if limit_ms is not None:
         timeout_ms = min(timeout_ms, limit_ms)
     return {

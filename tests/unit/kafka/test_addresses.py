@@ -59,6 +59,7 @@ def test_an_ipv6_address_is_shown_in_brackets(host: ipaddress.IPv6Address) -> No
         ("kafka:-1", "no port from 1 to 65535"),
         ("kafka:9092/", "no port from 1 to 65535"),
         ("kafka:٩٠٩٢", "no port from 1 to 65535"),
+        ("alice@kafka:9092", "'...@kafka:9092' has a user or a password in it"),
     ],
 )
 def test_invalid_address_is_refused(entry: str, fault: str) -> None:
@@ -69,3 +70,10 @@ def test_invalid_address_is_refused(entry: str, fault: str) -> None:
 def test_every_entry_that_is_no_address_is_named() -> None:
     with pytest.raises(ValueError, match=r"'kafka:0' has no port from 1 to 65535; ':1' names no host"):
         parse_addresses("kafka:0,good:9092,:1")
+
+
+@pytest.mark.parametrize("entry", ["us:t0p-s3cret@kafka:9092", "SASL_SSL://us:t0p-s3cret@[::1]:9092", "t0p-s3cret@"])
+def test_a_secret_in_an_address_is_not_shown(entry: str) -> None:
+    with pytest.raises(ValueError, match="has a user or a password in it") as caught:
+        parse_addresses(f"good:9092,{entry}")
+    assert "t0p-s3cret" not in str(caught.value)

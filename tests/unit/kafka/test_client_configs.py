@@ -147,3 +147,17 @@ def test_mechanism_that_librdkafka_lacks_is_refused_by_name() -> None:
 def test_no_tls_setting_goes_to_a_plaintext_connection(name: str) -> None:
     assert not [each for each in kafka_python_config(settings(name)) if each.startswith("ssl")]
     assert not [each for each in librdkafka_config(settings(name)) if each.startswith("ssl")]
+
+
+@pytest.mark.parametrize("limit_ms", [1, 400_000, 2**31 - 1])
+def test_librdkafka_takes_every_limit(limit_ms: int) -> None:
+    AdminClient(librdkafka_config(settings_from({"bootstrap_servers": "one:1", "request_timeout_ms": limit_ms})))
+
+
+@pytest.mark.parametrize(("mechanism", "name"), [("SCRAM-SHA-512", "CN=3Dops=2COU=3Da"), ("PLAIN", "CN=ops,OU=a")])
+def test_scram_escapes_the_name_of_a_user(mechanism: str, name: str) -> None:
+    """RFC 5802, 5.1. librdkafka does it itself."""
+    of = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": mechanism, "sasl_password": "open sesame"}
+    described = settings_from({"bootstrap_servers": "one:1", "sasl_username": "CN=ops,OU=a", **of})
+    assert kafka_python_config(described)["sasl_plain_username"] == name
+    assert librdkafka_config(described)["sasl.username"] == "CN=ops,OU=a"

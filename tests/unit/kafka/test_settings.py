@@ -93,6 +93,7 @@ def test_invalid_addresses_are_reported_with_other_problems() -> None:
     [
         ({}, "bootstrap_servers is empty"),
         ({"bootstrap_servers": " , "}, "bootstrap_servers is empty"),
+        ({"request_timeout_ms": 2**31}, "request_timeout_ms is 2147483648, which is above 2147483647"),
         ({"sasl_mechanism": "PLAIN"}, "sasl_mechanism is PLAIN, but security_protocol PLAINTEXT uses no SASL"),
         ({"security_protocol": "SASL_SSL"}, "sasl_mechanism None is none of PLAIN, SCRAM-SHA-256"),
         ({"security_protocol": "SASL_SSL", "sasl_mechanism": "plain"}, "sasl_mechanism 'plain' is none of PLAIN"),

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import Producer
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import producer_config
@@ -26,3 +27,8 @@ def test_a_transaction_lasts_no_longer_than_brokers_allow(limit_ms: int | None, 
     settings = settings_from({"bootstrap_servers": "kafka1:9092", "request_timeout_ms": 90_000})
     config = producer_config(settings, [Address("kafka1", 9092)], "some-id", 1_000_000, limit_ms)
     assert (config["transaction.timeout.ms"], config["message.timeout.ms"]) == (expected_ms, expected_ms)
+
+
+def test_librdkafka_takes_a_longer_limit_than_its_own() -> None:
+    settings = settings_from({"bootstrap_servers": "kafka1:9092", "request_timeout_ms": 900_000})
+    Producer(producer_config(settings, [Address("kafka1", 9092)], "some-id", 1_000_000))
