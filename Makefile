@@ -42,8 +42,8 @@ SHELL := bash
 export LC_ALL := C.UTF-8
 # Each of a run's many processes would compile all of our code again.
 unexport PYTHONDONTWRITEBYTECODE
-# lab, demo, bench and publish are packages in tests/; they use the collection as the modules do.
-demo bench ee galaxy molecule release-check surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
+# lab, demo, bench, campaign and publish are packages in tests/; they use the collection as the modules do.
+bench campaign campaign-results demo ee galaxy molecule outage-campaign release-check stop-campaign surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
 # molecule writes an ansible.cfg of its own.
 molecule: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(VENV)/collections
 

@@ -62,8 +62,9 @@ def merged(*files: Sequence[Any], key: _Key) -> list[Any]:
 def to_markdown(faults: Sequence[FaultVerdict], outages: Sequence[OutageVerdict], stops: Sequence[StopVerdict]) -> str:
     """Return the page. A campaign without verdicts has no section."""
     sections = [_HEAD]
-    for version, of in groupby(faults, key=lambda each: each.kafka_version):
-        sections.append(f"## Faults\n\n{markdown_of_faults([*of], version)}")
+    if faults:
+        by_version = groupby(faults, key=lambda each: each.kafka_version)
+        sections.append("\n".join(["## Faults\n", *(markdown_of_faults([*of], version) for version, of in by_version)]))
     if outages:
         sections.append(f"## Outages\n\n{_commits(outages)}\n\n{_outages(outages)}")
     if stops:

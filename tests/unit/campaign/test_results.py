@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from campaign.published import merged, to_markdown
 from campaign.report import markdown
 from campaign.stops.judging import Verdict as StopVerdict
 from campaign.verdict import Verdict
+from lab.playbook import PROJECT
 
 _FIRST, _SECOND = KINDS[0].name, KINDS[1].name
 
@@ -48,6 +50,21 @@ def test_the_page_has_all_three_campaigns() -> None:
     assert f"| C | {_FIRST} | 1 | 1 | 4 |" in page
     assert "| 4.3.1, without ELR | 1 | 30 | 55 | 20 | 0 |" in page
     assert "Commits: def." in page
+
+
+def test_several_versions_of_kafka_share_one_section() -> None:
+    page = to_markdown([Verdict(_FIRST, 0, kafka_version=each) for each in ("4.3.1", "4.4.0")], [], [])
+    assert page.count("## Faults") == 1
+    assert page.index("## Faults") < page.index("Kafka 4.3.1, seeds") < page.index("Kafka 4.4.0, seeds")
+
+
+def test_make_finds_the_campaigns_without_a_path_of_the_caller() -> None:
+    """They are packages in tests/, where Python does not look by itself."""
+    makefile = (PROJECT / "Makefile").read_text("utf-8")
+    (exported,) = re.findall(r"^(.*): export PYTHONPATH :=", makefile, re.MULTILINE)
+    campaigns = re.findall(r"^([\w-]+): .*\n(?:\t.*\n)*?\t.*-m campaign\b", makefile, re.MULTILINE)
+    assert len(campaigns) == 4
+    assert {*campaigns} <= {*exported.split()}
 
 
 def test_the_last_file_that_has_a_trial_counts() -> None:

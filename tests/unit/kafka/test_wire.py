@@ -361,7 +361,7 @@ def test_an_authentication_that_cannot_be_read_is_an_error_of_its_broker(
     listen: Listen, mechanism: str, answer: bytes | None
 ) -> None:
     """kafka-python raises KeyError, TypeError and others, which would end the run for all brokers."""
-    options = {"sasl_username": "alice", "sasl_password": "sesame", "sasl_oauthbearer_token": "sesame"}
+    options: dict[str, Any] = {"sasl_username": "alice", "sasl_password": "sesame", "sasl_oauthbearer_token": "sesame"}
     false = listen(authenticate_with(mechanism, answer))
     with (
         a_wire(false.address, security_protocol="SASL_PLAINTEXT", sasl_mechanism=mechanism, **options) as wire,
