@@ -115,6 +115,8 @@ _OF_LIBRDKAFKA = {
 """Names that only librdkafka (kcat, confluent-kafka) uses, and what Kafka's Java client reads instead."""
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
 _NAMES = _SUPPORTED | {"bootstrap.servers"}
+_JOINED = re.compile(rf"({'|'.join(map(re.escape, sorted({*_NAMES, *_OF_LIBRDKAFKA}, key=len, reverse=True)))})[=:\s]")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NO_NAME = ("{", "[", '"', "'", "-")
 """How no property's name begins: Kafka's tools ignore such a line, and may then connect without TLS or SASL."""
 _OF_SHELLS = frozenset({"export", "set"})
@@ -163,13 +165,25 @@ def _load(path: str) -> dict[str, str]:
                     "property's name: save it as UTF-8 without a BOM"
                 ]
             )
-        return dict(javaproperties.loads(content.decode("iso-8859-1")))
+        loaded = dict(javaproperties.loads(content.decode("iso-8859-1")))
     except OSError as error:
         raise SettingsError([f"command_config {path} {describe_unreadable(error)}"]) from None
     except ValueError:
         # The error may quote a line with a password.
         why = "it is not a Java properties file: in one, \\u begins a character of four hexadecimal digits"
         raise SettingsError([f"command_config {path} cannot be read: {why}"]) from None
+    # First of all, because other refusals show values: that of the next line may be a password.
+    if refusals := [*_find_damaged(loaded)]:
+        raise SettingsError([f"{path}: {refusal}" for refusal in refusals])
+    return loaded
+
+
+def _find_damaged(loaded: Mapping[str, str]) -> Iterator[str]:
+    for name, value in loaded.items():
+        if "." in name and name != "sasl.jaas.config" and (joined := _JOINED.search(value)):
+            yield f"{name} has {joined[1]} in its value: remove the backslash that joins the next line to its line"
+        elif _NO_TEXT.search(value):
+            yield f"{name} has a character that no text has: correct its \\u escapes"
 
 
 def _read_regular(path: str | Path) -> bytes:

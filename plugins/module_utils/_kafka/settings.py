@@ -283,8 +283,8 @@ def _parse_address(entry: str) -> Address:
     if ":" in host:
         try:
             ipaddress.IPv6Address(host.partition("%")[0])
-        except ValueError as error:
-            raise ValueError(f"{entry!r} is neither host:port nor an IPv6 literal ({error})") from None
+        except ValueError:
+            raise ValueError(f"{entry!r} is neither host:port nor an IPv6 literal") from None
     if port and (not port.isascii() or not port.isdigit() or int(port) not in _PORTS):
         raise ValueError(f"{entry!r} has no port from 1 to 65535")
     return Address(host, int(port) if port else DEFAULT_PORT)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from pathlib import Path
 from typing import Any
@@ -340,3 +341,31 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> 
         with pytest.raises(SettingsError) as caught:
             with_command_config({"command_config": str(path)})
         assert caught.value.problems == (f"command_config {path} cannot be read: {why}",)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("request.timeout.ms=30000", f"ssl.keystore.password={SECRET}"),
+        ("ssl.keystore.location=/etc/kafka/client.p12 ", f"ssl.keystore.password: {SECRET}"),
+        ("security.protocol=SASL_SSL", f'sasl.jaas.config={PLAIN_LOGIN} username="a" password="{SECRET}";'),
+        ("bootstrap.servers=one:9092,two:9092", f"sasl.password {SECRET}"),
+    ],
+)
+def test_a_line_that_is_joined_to_the_one_before_is_not_shown(tmp_path: Path, first: str, second: str) -> None:
+    """A backslash at the end of a line, left over from sasl.jaas.config, makes one value of both lines."""
+    name = re.split("[=: ]", second)[0]
+    (fault,) = faults(tmp_path, f"{first}\\\n  {second}\n")
+    assert f"{first.partition('=')[0]} has {name} in its value: remove the backslash" in fault
+
+
+def test_a_module_may_have_options_for_tls_in_the_value_of_sasl_jaas_config(tmp_path: Path) -> None:
+    module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=a clientSecret=b"
+    content = f"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config={module} ssl.key.password=c;\n"
+    assert read(tmp_path, content)["sasl_oauthbearer_client_id"] == "a"
+
+
+@pytest.mark.parametrize("escape", ["\\ud800", "\\u0000"])
+def test_what_is_no_text_is_refused(tmp_path: Path, escape: str) -> None:
+    (fault,) = faults(tmp_path, f"security.protocol=SSL\nssl.keystore.location=/etc/{escape}\n")
+    assert "ssl.keystore.location has a character that no text has" in fault
