@@ -97,12 +97,19 @@ class BulkRequest(Generic[Value]):
         return True
 
     def decode(self, fields: bytes) -> BulkAnswer[Value]:
-        """Decode the answer, without its header."""
+        """Decode the answer, without its header. Raises ValueError if it is damaged.
+
+        After any other error, kafka-python would wait for the answer until the time limit.
+        """
         try:
             return self._versions[self.version].read(memoryview(fields))
         except (UnusualAnswerError, IndexError, struct.error):
+            pass
+        try:
             answer = self.response.decode(fields, version=self.version)
             return BulkAnswer(answer.throttle_time_ms, self._convert(answer))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(f"a part of the answer is missing: {error}") from None
 
 
 class _Header:
