@@ -153,8 +153,13 @@ def error_name(code: int) -> str:
 
 def describe_error(code: int, message: str | None = None) -> str:
     """Return the name and the number of an error, and the broker's message."""
-    has_cause = message and not message.startswith(_PRINTED_REQUEST)
-    return f"{error_name(code)} (error {code})" + (f": {message}" if has_cause else "")
+    cause = f": {_one_line(message)}" if message and not message.startswith(_PRINTED_REQUEST) else ""
+    return f"{error_name(code)} (error {code}){cause}"
+
+
+def _one_line(text: str) -> str:
+    """Return a text of a broker without control characters: Ansible prints warnings as they are, to a terminal."""
+    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def explain_error(request: str, code: int) -> str:
@@ -185,7 +190,7 @@ def broker_call_error(
     error: BaseException, settings: ConnectionSettings, address: str, request: str, stage: Stage
 ) -> BrokerCallError:
     """Return the BrokerCallError for an exception of kafka-python, of a socket or of TLS, with its Cause and a hint."""
-    text = str(error) or type(error).__name__
+    text = _one_line(str(error)) or type(error).__name__
     cause, detail, hint = _classify(error, text, settings, stage)
     is_other = isinstance(error, kafka_errors.IncompatibleBrokerVersion)
     failed = BrokerCallError(address, cause, detail, request=request, hint=hint, is_other_kafka=is_other)

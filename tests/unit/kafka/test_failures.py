@@ -13,7 +13,11 @@ from typing import Any
 import kafka.errors as kafka_errors
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import Stage, broker_call_error
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
+    Stage,
+    broker_call_error,
+    describe_error,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,
@@ -188,6 +192,14 @@ def test_exception_without_text_is_reported_by_its_class_name() -> None:
 def test_system_error_is_reported_by_its_text(text: str, detail: str) -> None:
     found = broker_call_error(OSError(text), SETTINGS["PLAINTEXT"], "one:1", "Metadata", Stage.CONNECTING)
     assert found.detail == detail
+
+
+def test_a_text_of_a_broker_controls_no_terminal() -> None:
+    evil = "no\x1b]0;title\x07 user\n\u202eok"
+    refused = kafka_errors.SaslAuthenticationFailedError(evil)
+    found = broker_call_error(refused, SETTINGS["SASL_SSL"], "one:1", "Metadata", Stage.AUTHENTICATING)
+    assert str(found).isprintable()
+    assert describe_error(42, evil) == "INVALID_REQUEST (error 42): no ]0;title  user  ok"
 
 
 def test_no_answer_is_reported_with_every_failure() -> None:
