@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
@@ -30,6 +31,9 @@ with suppress(ImportError):
 
 _MOST_PICTURES = 6
 """How many adjacent pictures are shown without a click."""
+
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that change the direction of writing: a text of a broker could read otherwise."""
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1b1f24; --page: #ffffff; --soft: #f3f4f6; --line: #8886; }
@@ -177,7 +181,9 @@ TEMPLATE = """\
 
 def render_html(page: Page) -> bytes:
     """Return the HTML file, in UTF-8. All texts of the page are escaped; only pictures and the style are not."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True, finalize=_with_unseen_shown
+    )
     environment.filters["groupby_runs"] = _group_neighbors
     # Vega escapes the texts of a picture.
     environment.filters["trusted"] = Markup
@@ -186,6 +192,11 @@ def render_html(page: Page) -> bytes:
         page=page, most_pictures=_MOST_PICTURES, style=Markup(STYLE), style_digest=f"sha256-{digest}", hatch=HATCH
     )
     return html.encode("utf-8", errors="replace")
+
+
+def _with_unseen_shown(value: object) -> object:
+    """Return a text of the page with U+FFFD for each character that nobody sees."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
 
 
 def _group_neighbors(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:

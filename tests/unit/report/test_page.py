@@ -164,6 +164,15 @@ def test_nothing_of_a_document_becomes_markup(tmp_path: Path) -> None:
     assert Reader(page).tables["2 of 3 brokers online"][0][4] == HOSTILE
 
 
+def test_no_text_of_a_broker_turns_the_direction_of_writing(tmp_path: Path) -> None:
+    """A page with such a character shows "not recovered" as whatever a broker likes."""
+    evil = "rack\u202eed\u2066 \x1b[31mone"
+    brokers = [{**each, "cause": evil, "rack": evil} for each in a_report([])["brokers"]]
+    page = html_of(tmp_path, a_report(outages.fourteen(), brokers=brokers))
+    assert "rack\N{REPLACEMENT CHARACTER}ed" in page
+    assert not {"\u202e", "\u2066", "\x1b"} & {*page}
+
+
 def test_nothing_is_loaded(tmp_path: Path) -> None:
     page = html_of(tmp_path, a_report(outages.fourteen()))
     policies = [
