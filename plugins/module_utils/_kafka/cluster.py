@@ -118,7 +118,7 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
     registrations = tuple(
         Registration(
             broker.broker_id,
-            Address(broker.host, broker.port),
+            Address(broker.host or "", broker.port),  # kafka-python accepts null where Kafka does not allow it
             broker.rack,
             bool(getattr(broker, "is_fenced", False)),
         )

@@ -10,6 +10,7 @@ import base64
 import http
 import http.client
 import json
+import math
 import ssl
 import threading
 import time
@@ -184,7 +185,11 @@ def _request_token(settings: ConnectionSettings, timeout_s: float) -> tuple[str,
             hint = " (check the client's id and secret)" if response.status in (400, 401, 403) else ""
             raise _RefusedError(f"HTTP status {response.status}{hint}")
         answer = json.loads(response.read(_MAX_ANSWER_BYTES))
-    return str(answer["access_token"]), float(answer.get("expires_in", _DEFAULT_LIFETIME_S))
+    token, lifetime = answer["access_token"], answer.get("expires_in")
+    lifetime_s = _DEFAULT_LIFETIME_S if lifetime is None else float(lifetime)
+    if not isinstance(token, str) or not token or not math.isfinite(lifetime_s):
+        raise ValueError("no token, or no lifetime")
+    return token, lifetime_s
 
 
 def _connect(

@@ -230,7 +230,7 @@ def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
         except ValueError as error:
             problems.append(f"bootstrap_servers: {error}")
     if not problems:
-        return ConnectionSettings(**given | {"bootstrap_servers": tuple(addresses)})
+        return ConnectionSettings(**given | {"bootstrap_servers": tuple(dict.fromkeys(addresses))})
     try:
         # Any address will do: this finds all other problems, to report them at the same time.
         ConnectionSettings(**given | {"bootstrap_servers": (Address("", 0),)})

@@ -55,6 +55,11 @@ def test_registrations_are_reported_in_order_and_learnt() -> None:
     assert wire.requests[0].include_fenced_brokers
 
 
+def test_a_broker_without_a_host_is_unreachable_and_not_the_end_of_the_run() -> None:
+    broker = {"broker_id": 7, "host": None, "port": 9092, "rack": None, "is_fenced": False}
+    assert described(FakeWire(lambda _request: an_answer(broker))).addresses == {7: Address("", 9092)}
+
+
 def test_other_brokers_come_before_those_to_put_last() -> None:
     addresses = {each: Address(f"broker{each}", 9092) for each in (1, 2, 3)}
     cluster = Cluster("abc", tuple(Registration(each, at, None, is_fenced=False) for each, at in addresses.items()))

@@ -183,6 +183,11 @@ def test_kafka_python_gets_the_token_and_the_extensions(endpoint: TokenEndpoint)
         ((200, f"no JSON, {SECRET}"), "its answer has no token (JSONDecodeError)"),
         ((200, json.dumps({"refresh_token": SECRET})), "its answer has no token (KeyError)"),
         ((200, json.dumps([SECRET])), "its answer has no token (TypeError)"),
+        ((200, json.dumps({"access_token": None, "id_token": SECRET})), "its answer has no token (ValueError)"),
+        (
+            (200, json.dumps({"access_token": SECRET, "expires_in": float("inf")})),
+            "its answer has no token (ValueError)",
+        ),
     ],
 )
 def test_no_token_is_reported_with_its_kind_and_nothing_of_the_answer(

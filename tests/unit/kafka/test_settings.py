@@ -44,7 +44,9 @@ def faults_of(**options: Any) -> tuple[str, ...]:
     return caught.value.problems
 
 
-@pytest.mark.parametrize("servers", ["one:1,[::1]:2", ["one:1", "[::1]:2"], ["one:1,[::1]:2"]])
+@pytest.mark.parametrize(
+    "servers", ["one:1,[::1]:2", ["one:1", "[::1]:2"], ["one:1,[::1]:2"], "one:1,[::1]:2, one:1,SSL://one:1"]
+)
 def test_bootstrap_servers_are_a_string_or_a_list(servers: str | list[str]) -> None:
     settings = settings_from({"bootstrap_servers": servers})
     assert settings.bootstrap_servers == (Address("one", 1), Address("::1", 2))
