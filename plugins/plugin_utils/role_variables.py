@@ -44,6 +44,7 @@ _ALL_IF_LEFT_OUT = frozenset(
     }
 )
 """Lists whose module takes an empty list for all. Where a module knows "not given", it refuses an empty list itself."""
+_ADDRESSES = ("kafka_bootstrap_servers", "kafka_bootstrap_controllers")
 _BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
 
@@ -97,8 +98,8 @@ def _checked(
         value = given.get(name)
         if value is None or value == "":
             value = spec.get("default")
-        if not spec.get("no_log") and has_password(str(value)):
-            problems.append(f"{name} has a URL with a password, which results and reports would show: take it out")
+        if not spec.get("no_log") and (has_password(str(value)) or (name in _ADDRESSES and "@" in str(value))):
+            problems.append(f"{name} has an address or a URL with a password, which results and reports would show: take it out")
             continue
         if value is None:
             if spec.get("required"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -25,6 +26,8 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, count_by_status, set_collector_thresholds
 from .libraries import KAFKA, missing_libraries_message
 
+_USER_AND_PASSWORD = re.compile(r"([^\s/,@]*:[^\s/,@]+)@")
+"""In an address or a URL. Such an option is refused, and Ansible would show it as it was given."""
 _MAX_LINES = 10
 """Lines in a message. Results and report have all of them."""
 
@@ -53,6 +56,7 @@ def run(
     ``needs`` are the libraries that must be installed before ``work`` is called.
     """
     set_collector_thresholds()
+    _hide_passwords(module)
     missing = missing_libraries_message(needs)
     try:
         results = {"msg": missing} if missing else work(module)
@@ -69,6 +73,14 @@ def run(
     end = module.fail_json if "msg" in results else module.exit_json
     end(**results)
     raise AssertionError("Ansible's modules end in fail_json and exit_json")
+
+
+def _hide_passwords(module: AnsibleModule) -> None:
+    """Let Ansible hide the passwords in options that are no secrets themselves."""
+    for given in module.params.values():
+        texts = given if isinstance(given, list) else [given]
+        for text in (each for each in texts if isinstance(each, str)):
+            module.no_log_values.update(_USER_AND_PASSWORD.findall(text))
 
 
 def stop_on_signals(stop: threading.Event | None = None) -> threading.Event:

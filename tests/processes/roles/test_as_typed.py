@@ -141,6 +141,7 @@ def test_a_secret_that_ansible_cannot_evaluate_is_named_and_not_shown(secret: st
 def test_a_password_in_any_url_is_refused_before_a_result_shows_it(tmp_path: Path) -> None:
     url = "https://u:hunter2@h/x"
     given = {
+        "kafka_bootstrap_servers": ["kafka1:9092", "u:hunter2@kafka2:9092"],
         "kafka_sasl_oauthbearer_token_endpoint_url": url,
         "unclean_recovery_evidence_dir": url,
         "unclean_recovery_spark": {"remote": url},
@@ -149,7 +150,7 @@ def test_a_password_in_any_url_is_refused_before_a_result_shows_it(tmp_path: Pat
     ran = checked_as_typed(tmp_path, json.dumps(given), more=["-vvv"])
     shown = ran.stdout + ran.stderr
     assert ran.returncode == 2, shown
-    assert all(f"{name} has a URL with a password" in shown for name in given)
+    assert all(f"{name} has an address or a URL with a password" in shown for name in given)
     assert "hunter2" not in shown
 
 

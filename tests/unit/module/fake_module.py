@@ -18,6 +18,10 @@ class EndedError(Exception):
 
 
 class FakeModule:
+    def __init__(self, **params: Any) -> None:
+        self.params = params
+        self.no_log_values: set[str] = set()
+
     def exit_json(self, **results: Any) -> NoReturn:
         raise EndedError(results)
 

@@ -51,6 +51,18 @@ def ends(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return ended.value.results
 
 
+def test_a_password_in_an_address_or_a_url_is_hidden_in_results() -> None:
+    module = FakeModule(
+        bootstrap_servers=["us:t0p@k:9092", "k:9092"],
+        url="https://us:s3cret@issuer/x",
+        principal="ops/k@REALM",
+        count=1,
+    )
+    with pytest.raises(EndedError):
+        run(module, lambda _module: {})
+    assert module.no_log_values == {"us:t0p", "us:s3cret"}
+
+
 def fails(error: Exception) -> Callable[..., dict[str, Any]]:
     def work(*_arguments: object) -> dict[str, Any]:
         raise error
