@@ -99,7 +99,9 @@ def _checked(
         if value is None or value == "":
             value = spec.get("default")
         if not spec.get("no_log") and (has_password(str(value)) or (name in _ADDRESSES and "@" in str(value))):
-            problems.append(f"{name} has an address or a URL with a password, which results and reports would show: take it out")
+            problems.append(
+                f"{name} has an address or a URL with a password, which results and reports would show: take it out"
+            )
             continue
         if value is None:
             if spec.get("required"):

@@ -141,6 +141,11 @@ def read_documents(files: Sequence[str], directory: str | None) -> Documents:
         for path in listed:
             if os.path.realpath(path) in given:
                 continue
+            if (shown := os.fsencode(path).decode("utf-8", "replace")) != path:
+                # Ansible refuses a result with such a name.
+                skipped.append(Skipped(shown, "its name is not UTF-8: rename it", is_damaged=True))
+                problems.append(Problem(shown, "its name is not UTF-8", "Rename it"))
+                continue
             try:
                 sources.append(_read(path))
             except DocumentError as error:

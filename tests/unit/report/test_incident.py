@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,6 +207,15 @@ def test_a_directory_and_a_dangling_link_are_skipped(tmp_path: Path) -> None:
     page = page_of(tmp_path, [lossless(0)])
     assert page.tone == "warning"
     assert "2 files of the directory could not be read" in render_html(page).decode()
+
+
+def test_a_file_whose_name_is_no_text_is_named_as_unread(tmp_path: Path) -> None:
+    """Ansible refuses a result with the name that Python gives it, after the page is written."""
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.json")).write_text("{}", encoding="utf-8")
+    (tmp_path / "report.json").write_text(json.dumps(a_report(outages.fourteen())), encoding="utf-8")
+    documents = read_documents([], str(tmp_path))
+    assert [each.path for each in documents.skipped] == [f"{tmp_path}/\N{REPLACEMENT CHARACTER}.json"]
+    assert len(documents.sources) == 1
 
 
 def test_a_given_file_is_not_skipped_and_not_read_twice(tmp_path: Path) -> None:
