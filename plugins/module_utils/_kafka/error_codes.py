@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from .._model.partition import Cause
-from .errors import QUOTA_HINT, BrokerCallError, RequestRefusedError
+from .errors import QUOTA_HINT, BrokerCallError, CredentialsError, RequestRefusedError
 from .settings import ConnectionSettings
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -204,6 +204,8 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
         plain = "SSL" if settings.uses_tls else "PLAINTEXT"
         hint = f"set security_protocol to {plain}, or use the port of a listener with SASL"
         return Cause.NOT_AUTHORIZED, "this listener does not use SASL", hint
+    if isinstance(error, CredentialsError):
+        return Cause.NOT_AUTHORIZED, text, ""
     if isinstance(error, _AUTHORIZATION_ERRORS):
         return Cause.NOT_AUTHORIZED, text, _authorization_hint(settings)
     if isinstance(error, _TIMEOUTS) or "timed out" in text:

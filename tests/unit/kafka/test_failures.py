@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
+    CredentialsError,
     NoBrokerAnswersError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
@@ -59,6 +60,10 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
             Cause.NOT_AUTHORIZED,
             "check the credentials for SCRAM-SHA-512",
         ),
+        (CredentialsError("no ticket (run kinit)"), "SASL_SSL", Stage.AUTHENTICATING, Cause.NOT_AUTHORIZED, ""),
+        (CredentialsError("no ticket (run kinit)"), "SASL_SSL", Stage.READY, Cause.NOT_AUTHORIZED, ""),
+        (KeyError("r"), "SASL_SSL", Stage.AUTHENTICATING, Cause.BAD_ANSWER, "credentials for SCRAM-SHA-512"),
+        (TypeError("None"), "SASL_SSL", Stage.READY, Cause.BAD_ANSWER, ""),
         (
             kafka_errors.UnsupportedSaslMechanismError("only GSSAPI"),
             "SASL_PLAINTEXT",
