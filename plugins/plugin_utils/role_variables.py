@@ -83,8 +83,8 @@ def _with_controller(given: Mapping[str, object]) -> Mapping[str, object]:
         return given
     try:
         items = _items(brokers, {"type": "int"})
-    except TypeError:
-        return given
+    except (TypeError, ValueError):
+        return given  # the check of the option names what is wrong
     others = [each for each in items if str(each).strip().lower() != _CONTROLLER]
     if len(others) == len(items):
         return given

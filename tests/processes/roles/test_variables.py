@@ -62,6 +62,12 @@ def test_a_restore_of_the_controller_is_no_restore_of_all_brokers() -> None:
         checked(options("leadership_drain"), given, at_start)
 
 
+def test_a_range_that_ends_before_it_begins_is_a_problem_among_others() -> None:
+    given = {"leadership_drain_brokers": "controller,3-1", "leadership_drain_max_moves": "many"}
+    with pytest.raises(VariablesError, match=r"leadership_drain_brokers: controller,3-1 has 3-1.*; .*max_moves: many"):
+        checked(options("leadership_drain"), given, at_start)
+
+
 MEANS_NONE = {
     "controller_replacement_endpoints",  # then those of the voter
     "group_recovery_overwrite_groups",
