@@ -116,6 +116,7 @@ _OF_LIBRDKAFKA = {
 _ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
 _NAMES = _SUPPORTED | {"bootstrap.servers"}
 _JOINED = re.compile(rf"({'|'.join(map(re.escape, sorted({*_NAMES, *_OF_LIBRDKAFKA}, key=len, reverse=True)))})[=:\s]")
+_BLANKS = "".join(map(chr, range(0x21)))
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NO_NAME = ("{", "[", '"', "'", "-")
 """How no property's name begins: Kafka's tools ignore such a line, and may then connect without TLS or SASL."""
@@ -196,8 +197,8 @@ def _read_regular(path: str | Path) -> bytes:
 
 def _translate(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     resolved, refusals = resolve(loaded)
-    # Strip spaces around values, as Kafka does.
-    properties = {name: value.strip() for name, value in resolved.items()}
+    # As Java's trim: a password may end with a space that is none of ASCII.
+    properties = {name: value.strip(_BLANKS) for name, value in resolved.items()}
     refusals += _find_unsupported(properties)
     protocol = str(explicit.get("security_protocol") or properties.get("security.protocol") or "PLAINTEXT").upper()
     options: dict[str, Any] = {"security_protocol": protocol}

@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     (?P<blank> [\x00-\x20]+ | /\*.*?\*/ | /[^\n]* )
     | "(?P<double> (?:[^"\\\n]|\\.)* )"
     | '(?P<single> (?:[^'\\\n]|\\.)* )'
-    | (?P<word> [\w.$\u00a0-\uffff-]+ )
+    | (?P<word> [\w.$\u00a0-\U0010ffff-]+ )
     | (?P<sign> . )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,

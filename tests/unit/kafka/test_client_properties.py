@@ -369,3 +369,11 @@ def test_a_module_may_have_options_for_tls_in_the_value_of_sasl_jaas_config(tmp_
 def test_what_is_no_text_is_refused(tmp_path: Path, escape: str) -> None:
     (fault,) = faults(tmp_path, f"security.protocol=SSL\nssl.keystore.location=/etc/{escape}\n")
     assert "ssl.keystore.location has a character that no text has" in fault
+
+
+def test_a_password_keeps_a_space_that_java_does_not_trim(tmp_path: Path) -> None:
+    content = (
+        "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config=OAuthBearerLoginModule required;\n"
+    )
+    secret = read(tmp_path, f"{content}sasl.oauthbearer.client.credentials.client.secret= a\\u00a0\\u0001 \n")
+    assert secret["sasl_oauthbearer_client_secret"] == "a\u00a0"

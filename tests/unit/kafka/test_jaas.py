@@ -59,3 +59,7 @@ def test_property_that_kafka_refuses_is_refused_without_a_secret(text: str, mess
 
 def test_a_module_shows_no_option() -> None:
     assert SECRET not in repr(parse_jaas(f"a.b.C required password={SECRET};"))
+
+
+def test_an_unquoted_word_may_have_any_letter() -> None:
+    assert parse_jaas("a.B required password=x\U0001f600y;").options == {"password": "x\U0001f600y"}
