@@ -181,7 +181,7 @@ def _load(path: str) -> dict[str, str]:
 
 def _find_damaged(loaded: Mapping[str, str]) -> Iterator[str]:
     for name, value in loaded.items():
-        if "." in name and name != "sasl.jaas.config" and (joined := _JOINED.search(value)):
+        if "." in name and not name.endswith("sasl.jaas.config") and (joined := _JOINED.search(value)):
             yield f"{name} has {joined[1]} in its value: remove the backslash that joins the next line to its line"
         elif _NO_TEXT.search(value):
             yield f"{name} has a character that no text has: correct its \\u escapes"

@@ -361,7 +361,10 @@ def test_a_line_that_is_joined_to_the_one_before_is_not_shown(tmp_path: Path, fi
 
 def test_a_module_may_have_options_for_tls_in_the_value_of_sasl_jaas_config(tmp_path: Path) -> None:
     module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId=a clientSecret=b"
-    content = f"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config={module} ssl.key.password=c;\n"
+    value = f"sasl.jaas.config={module} ssl.key.password=c;"
+    content = (
+        f"security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER\n{value}\nlistener.name.external.oauthbearer.{value}\n"
+    )
     assert read(tmp_path, content)["sasl_oauthbearer_client_id"] == "a"
 
 
