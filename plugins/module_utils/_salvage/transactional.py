@@ -83,7 +83,10 @@ class TransactionalProducer:
         """
         config = producer_config(settings, brokers, transactional_id, most_batch_bytes, limit_ms)
         self._timeout_s = config["transaction.timeout.ms"] / 1000
-        self._producer = Producer(config, logger=_SILENT)
+        try:
+            self._producer = Producer(config, logger=_SILENT)
+        except KafkaException as error:
+            raise ProducerError(f"confluent-kafka refuses the connection settings: {_describe(error)}") from None
         limit_s = max(_INIT_TIMEOUT_S, self._timeout_s)
         start_transactions(self._producer.init_transactions, transactional_id, limit_s, explain, tell)
 

@@ -10,7 +10,11 @@ import pytest
 from confluent_kafka import Producer
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import producer_config
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import (
+    ProducerError,
+    TransactionalProducer,
+    producer_config,
+)
 
 
 def test_a_bootstrap_server_of_another_cluster_gets_no_record() -> None:
@@ -32,3 +36,10 @@ def test_a_transaction_lasts_no_longer_than_brokers_allow(limit_ms: int | None, 
 def test_librdkafka_takes_a_longer_limit_than_its_own() -> None:
     settings = settings_from({"bootstrap_servers": "kafka1:9092", "request_timeout_ms": 900_000})
     Producer(producer_config(settings, [Address("kafka1", 9092)], "some-id", 1_000_000))
+
+
+def test_a_setting_that_librdkafka_refuses_is_an_error_of_the_producer() -> None:
+    settings = settings_from({"bootstrap_servers": "kafka1:9092"})
+    brokers = [Address("kafka1", 9092)]
+    with pytest.raises(ProducerError, match=r"confluent-kafka refuses the connection settings: .*transaction\.timeout"):
+        TransactionalProducer(settings, brokers, "some-id", 1_000_000, lambda: "", lambda _text: None, limit_ms=500)
