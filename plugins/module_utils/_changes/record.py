@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from .._model.partition import OfPartition, Reassignment, TopicPartition, in_batches
 from .._model.run import KafkaOpsError
+from .._model.setting import CLEANER_BACKOFF_MS, CLEANER_THREADS, THROTTLE_RATE, THROTTLED_REPLICAS
 
 Entry = dict[str, Any]
 """One record of the journal, as a JSON object."""
@@ -221,10 +222,7 @@ _KINDS: dict[str, type[Change]] = {
 """In the order in which they are undone: a throttle must last until the replica is copied."""
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
-_TEMPORARY = {
-    "broker": ("follower.replication.throttled.rate", "log.cleaner.backoff.ms", "log.cleaner.threads"),
-    "topic": ("follower.replication.throttled.replicas",),
-}
+_TEMPORARY = {"broker": (THROTTLE_RATE, CLEANER_BACKOFF_MS, CLEANER_THREADS), "topic": (THROTTLED_REPLICAS,)}
 """The settings that runs change for a while. With a record of another one, a stranger would let a run set it."""
 _CHANGES_PER_RECORD = 500
 """With a record for each change, the journal takes 5 % of an election's time. 500 of the longest names are 300 kB."""

@@ -18,13 +18,18 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
-from .._model.setting import BROKER_RESOURCE, TOPIC_RESOURCE, Setting, same_value
+from .._model.setting import (
+    BROKER_RESOURCE,
+    THROTTLE_RATE,
+    THROTTLED_REPLICAS,
+    TOPIC_RESOURCE,
+    Setting,
+    same_value,
+)
 from .journal import Journal
 from .record import Change, Leftover, ReplicaChange, SettingChange, Undoing, subject_of
 from .sender import Seen, Writer, undo_when_shown, until_seen
 
-THROTTLE_RATE = "follower.replication.throttled.rate"
-THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
 _TOPIC = "topic"
 _KINDS = {"broker": BROKER_RESOURCE, _TOPIC: TOPIC_RESOURCE}
 

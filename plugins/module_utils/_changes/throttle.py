@@ -17,12 +17,10 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from .._model.partition import grouped
 from .._model.run import KafkaOpsError
-from .._model.setting import Setting, number_of
+from .._model.setting import THROTTLE_RATE, THROTTLED_REPLICAS, Setting, number_of
 from .journal import Journal
 from .record import NOT_RESTORED, JournalError, Leftover, SettingChange
 from .setting_writer import (
-    THROTTLE_RATE,
-    THROTTLED_REPLICAS,
     SettingWriter,
     begin_change,
     restore_setting,

@@ -18,11 +18,10 @@ from typing import Annotated
 
 from .._model.fields import INT64_MAX, Count, Meta, SizeBytes
 from .._model.run import KafkaOpsError
-from .._model.setting import Setting, number_of, same_value
+from .._model.setting import CLEANER_BACKOFF_MS, CLEANER_THREADS, Setting, number_of, same_value
 
 ENABLE = "log.cleaner.enable"
-THREADS = "log.cleaner.threads"
-BACKOFF_MS = "log.cleaner.backoff.ms"
+THREADS, BACKOFF_MS = CLEANER_THREADS, CLEANER_BACKOFF_MS
 IO_BUFFER_SIZE = "log.cleaner.io.buffer.size"
 DEDUPE_BUFFER_SIZE = "log.cleaner.dedupe.buffer.size"
 IO_MAX_BYTES_PER_SECOND = "log.cleaner.io.max.bytes.per.second"

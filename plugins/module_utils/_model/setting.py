@@ -12,6 +12,10 @@ from enum import StrEnum
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 """Kafka's numbers of the types of resources that have configs (ConfigResource.Type)."""
+THROTTLE_RATE = "follower.replication.throttled.rate"
+THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
+CLEANER_THREADS = "log.cleaner.threads"
+CLEANER_BACKOFF_MS = "log.cleaner.backoff.ms"
 
 
 class SettingSource(StrEnum):

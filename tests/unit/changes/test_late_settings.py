@@ -20,10 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
-    THROTTLE_RATE,
-)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import THROTTLE_RATE
 from unit.fakes.replicas import CHANGE, FakeReplicas
 from unit.fakes.settings import ADDRESSES, FakeSettings
 

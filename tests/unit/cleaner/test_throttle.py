@@ -26,12 +26,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollbac
     failure_message,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
-    THROTTLE_RATE,
-    THROTTLED_REPLICAS,
-)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.throttle import Throttle
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import THROTTLE_RATE, THROTTLED_REPLICAS
 from unit.fakes.settings import ADDRESSES, FakeSettings
 
 ON_THREE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
