@@ -108,7 +108,7 @@ class BulkRequest(Generic[Value]):
         try:
             answer = self.response.decode(fields, version=self.version)
             return BulkAnswer(answer.throttle_time_ms, self._convert(answer))
-        except (LookupError, TypeError, AttributeError) as error:
+        except (AssertionError, AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"a part of the answer is missing: {error}") from None
 
 
