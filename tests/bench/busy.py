@@ -14,7 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options i
 from bench.kit.row import Options, Row, Timing
 from bench.kit.simulated import simulator
 from bench.whole import name_topics, recovered
-from lab.faults import Delay, SwallowRequest
+from lab.faults import Delay, Fault, SwallowRequest
 from simulator import Log, World, offline_world
 
 _PARTITIONS = int(os.environ.get("KAFKAOPS_BENCH_BUSY", "200000"))
@@ -30,7 +30,7 @@ _REPLICATED = Log(((0, 0), (7, 100)), 110)
 
 def run(_options: Options) -> Iterator[Row]:
     """Once each. The baseline is the same cluster nearby, whose hung brokers answer."""
-    faults = {None: Delay(_ROUND_TRIP_S), **dict.fromkeys(_HUNG, SwallowRequest())}
+    faults: dict[int | None, Fault] = {None: Delay(_ROUND_TRIP_S)} | dict.fromkeys(_HUNG, SwallowRequest())
     what = f"{_OFFLINE:,} of {_PARTITIONS:,} partitions"
     with simulator(_world) as bootstrap:
         near = recovered(bootstrap, _OFFLINE, EngineName.PROCESS, duration_ms=_DURATION_MS)

@@ -43,12 +43,26 @@ def run(_options: Options) -> Iterator[Row]:
 
 
 def _measured(partitions: int, engine: EngineName = EngineName.PROCESS) -> Run:
-    topics = {
+    world = partial(offline_world, name_topics(partitions), range(1, _BROKERS + 1))
+    with simulator(world) as bootstrap:
+        # On a busy machine, the simulator included, 300,000 replicas do not answer within 30 s.
+        return recovered(bootstrap, partitions, engine, duration_ms=300_000)
+
+
+def name_topics(partitions: int) -> dict[str, int]:
+    """Return the names of topics with at most 1,000 partitions each, with these numbers."""
+    return {
         f"topic-{first:07}": min(_PARTITIONS_PER_TOPIC, partitions - first)
         for first in range(0, partitions, _PARTITIONS_PER_TOPIC)
     }
-    brokers = range(1, _BROKERS + 1)
-    with simulator(partial(offline_world, topics, brokers)) as bootstrap, TemporaryDirectory() as scratch:
+
+
+def recovered(bootstrap: str, partitions: int, engine: EngineName, *, duration_ms: int) -> Run:
+    """Run the playbook, with a report and its page.
+
+    Raises CannotMeasureError unless it recovers this number of partitions, and none is left.
+    """
+    with TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
         variables = {
             "kafka_bootstrap_servers": bootstrap,
@@ -58,8 +72,7 @@ def _measured(partitions: int, engine: EngineName = EngineName.PROCESS) -> Run:
             # The simulator has no controllers, and no records.
             "unclean_recovery_ignore_quorum": True,
             "unclean_recovery_salvage": "off",
-            # On a busy machine, the simulator included, 300,000 replicas do not answer within 30 s.
-            "unclean_recovery_duration_ms": 300_000,
+            "unclean_recovery_duration_ms": duration_ms,
             **by_engine(engine),
             "unclean_recovery_report_file": str(report),
             "unclean_recovery_report_html": str(Path(scratch, "report.html")),

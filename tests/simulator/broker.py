@@ -263,9 +263,9 @@ class Broker:
                     host="127.0.0.1",
                     port=self._ports[broker_id],
                     rack=self._world.racks.get(broker_id),
-                    is_fenced=False,
+                    is_fenced=broker_id in self._world.fenced,
                 )
-                for broker_id in self._world.broker_ids
+                for broker_id in (*self._world.broker_ids, *self._world.fenced)
             ],
             authorized_operations=None,
         )

@@ -85,7 +85,7 @@ class SimulatedCluster:
 
     def start(self) -> None:
         """Listen for every broker of the world."""
-        for broker_id in self.world.broker_ids:
+        for broker_id in (*self.world.broker_ids, *self.world.fenced):
             self._listeners[broker_id] = socket.create_server((_LOOPBACK, 0), backlog=64)
         self._brokers = {each: Broker(self.world, each, self.ports, self._apis) for each in self._listeners}
         self._wakeup, self._sleeper = socket.socketpair()

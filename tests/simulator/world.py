@@ -104,7 +104,10 @@ class World:
     """The state behind all simulated brokers, and the controller's part."""
 
     broker_ids: Sequence[int]
+    """Those that are live."""
     topics: Mapping[str, Topic]
+    fenced: Sequence[int] = ()
+    """Brokers that are registered and listen, and that the controller has fenced."""
     cluster_id: str = "c2ltdWxhdGVkLWNsdXN0ZQ"
     broker_epochs: dict[int, int] = field(default_factory=dict)
     """Broker epochs by broker id; 1000 + the id unless set. A restart sets another one."""

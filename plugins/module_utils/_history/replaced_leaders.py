@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from .._kafka.base_port import BaseKafka
 from .._kafka.cluster import online_addresses
 from .._kafka.errors import BrokerCallError
+from .._kafka.groups import GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
@@ -89,12 +91,15 @@ def _find_commits_beyond(
 ) -> dict[TopicPartition, str]:
     """Return which group committed the greatest offset beyond the end of each of these logs."""
     greatest: defaultdict[TopicPartition, tuple[int, str]] = defaultdict(lambda: (-1, ""))
-    for address in coordinators.values():
-        try:
-            committed = kafka.read_commits(address, [*kafka.group_states(address)], ends)
-        except KafkaOpsError:
-            continue
-        for group, offsets in committed.items():
+
+    def ask(broker_id: int) -> Mapping[str, GroupCommits]:
+        address = coordinators[broker_id]
+        with suppress(KafkaOpsError):
+            return kafka.read_commits(address, [*kafka.group_states(address)], ends)
+        return {}
+
+    for committed in kafka.in_parallel(ask, coordinators).values():
+        for group, offsets in committed.items() if isinstance(committed, Mapping) else ():
             for partition, offset in offsets.offsets.items():
                 greatest[partition] = max(greatest[partition], (offset, group))
     return {

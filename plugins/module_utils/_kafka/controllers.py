@@ -123,17 +123,18 @@ def controller_configs(wire: Wire, side: ControllerSide, name: str) -> Controlle
             problems.append(f"controller at {address}: {error}")
     else:
         return ControllerConfigs({}, "; ".join(problems))
-    values: dict[int, str | None] = {}
-    problems = []
     voters = _find_voters(wire) or listed.keys()
-    for controller_id, address in sorted(listed.items()):
-        if controller_id not in voters:
-            continue
+
+    def ask(controller_id: int) -> str | CallError | None:
         try:
-            entry = broker_config(side.wire, address, controller_id, name)
-            values[controller_id] = entry.value if entry else None
+            entry = broker_config(side.wire, listed[controller_id], controller_id, name)
         except CallError as error:
-            problems.append(f"controller {controller_id}: {error}")
+            return error
+        return entry.value if entry else None
+
+    answers = side.wire.in_parallel(ask, [each for each in sorted(listed) if each in voters])
+    values = {each: value for each, value in answers.items() if not isinstance(value, CallError)}
+    problems = [f"controller {each}: {value}" for each, value in answers.items() if isinstance(value, CallError)]
     return ControllerConfigs(values, "; ".join(problems))
 
 

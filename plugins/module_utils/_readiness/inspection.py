@@ -181,10 +181,16 @@ class _Inspection:
         return sorted(on_disk - {*visible} - {each.topic for each in self._seen.states})
 
     def _group_operations(self) -> dict[str, frozenset[str]]:
-        found: dict[str, frozenset[str]] = {}
-        for address in self._seen.live.values():
+        def ask(broker_id: int) -> dict[str, frozenset[str]]:
+            address = self._seen.live[broker_id]
             groups = [*self._kafka.group_states(address), *self._kafka.share_group_states(address)]
-            found |= self._kafka.group_operations(address, groups)
+            return self._kafka.group_operations(address, groups)
+
+        found: dict[str, frozenset[str]] = {}
+        for each in self._kafka.in_parallel(ask, self._seen.live).values():
+            if isinstance(each, BrokerCallError):
+                raise each
+            found |= each
         return dict(sorted(found.items()))
 
     def _check_journal(self) -> Iterator[Check]:

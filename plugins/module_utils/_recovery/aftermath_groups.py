@@ -54,13 +54,19 @@ def find_group_findings(
                 "these have no leader, and the groups no coordinator",
             )
         count = len(description.partitions)
-    for broker in brokers.values():
-        if broker.is_fenced or not (ends or rolled_back):
-            continue
+
+    def ask(broker: Registration) -> list[AftermathFinding]:
+        found: list[AftermathFinding] = []
         try:
-            yield from _find_of_coordinator(kafka, broker, ends, starts, rolled_back, count)
+            # What is found before an error counts.
+            found.extend(_find_of_coordinator(kafka, broker, ends, starts, rolled_back, count))
         except KafkaOpsError as error:
-            yield unknown_finding(f"groups that broker {broker.broker_id} coordinates", error)
+            found.append(unknown_finding(f"groups that broker {broker.broker_id} coordinates", error))
+        return found
+
+    asked = [each for each in brokers.values() if not each.is_fenced and (ends or rolled_back)]
+    for found in kafka.in_parallel(ask, asked).values():
+        yield from found if isinstance(found, list) else ()
 
 
 def _find_of_coordinator(  # noqa: PLR0917

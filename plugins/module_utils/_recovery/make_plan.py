@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -276,13 +277,16 @@ def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> P
         for best in partition.candidates[:1]:
             designated.setdefault(best.broker_id, []).append(partition.topic_partition)
     addresses = kafka.describe_cluster().addresses
-    for leader, partitions in designated.items():
-        try:
-            found = kafka.open_transactions(addresses[leader], partitions)
-        except (KafkaOpsError, KeyError):
-            found = {}
-        for each in partitions:
-            notes.setdefault(each, []).extend(_of_transactions(each, leader, found))
+
+    def ask(leader: int) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
+        with suppress(KafkaOpsError, KeyError):
+            return kafka.open_transactions(addresses[leader], designated[leader])
+        return {}
+
+    for leader, found in kafka.in_parallel(ask, designated).items():
+        for each in designated[leader]:
+            reported = found if isinstance(found, dict) else {}
+            notes.setdefault(each, []).extend(_of_transactions(each, leader, reported))
     return replace(
         plan,
         elections=tuple(

@@ -16,11 +16,12 @@ from typing import Any
 
 from .._history.host_boots import HOST_BOOTS
 from .._kafka.cluster import online_addresses
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.partition import UNCLEAN, Broker, TopicPartition
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
+from .._model.setting import Setting
 from .._module.connection import Arguments
 from .strategy import Policy, ProofRule, Strategy
 from .survey import Survey
@@ -186,11 +187,15 @@ def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) ->
     found = kafka.topic_configs(topics, UNCLEAN)
     if all(each.is_own for each in found.values()):
         return {topic: _Config(each.value == _TRUE, frozenset()) for topic, each in found.items()}
-    said = set()
-    for broker_id, address in online_addresses(brokers).items():
-        with suppress(BrokerCallError, RequestRefusedError):
-            entry = kafka.broker_config(address, broker_id, UNCLEAN)
-            said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
+    addresses = online_addresses(brokers)
+
+    def ask(broker_id: int) -> Setting | None:
+        with suppress(RequestRefusedError):
+            return kafka.broker_config(addresses[broker_id], broker_id, UNCLEAN)
+        return None
+
+    answers = kafka.in_parallel(ask, addresses).values()
+    said = {each.value == _TRUE for each in answers if isinstance(each, Setting) and each.value is not None}
     controllers = kafka.controller_configs(UNCLEAN)
     said |= {value == _TRUE for value in controllers.values.values() if value is not None}
     return {

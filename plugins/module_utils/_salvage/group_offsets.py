@@ -18,8 +18,8 @@ from typing import TypeAlias
 
 from .._kafka import groups as live_groups
 from .._kafka.cluster import Cluster
-from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.groups import Commit
+from .._kafka.errors import RequestRefusedError
+from .._kafka.groups import Commit, GroupCommits
 from .._kafka.offset_records import CommitLog, LostLog, SavedCommits, parse_commit, parse_key
 from .._kafka.record_batch import ControlType
 from .._kafka.transactions import LostMarker
@@ -116,14 +116,18 @@ def find_newer_commits(
     known: dict[tuple[str, TopicPartition], int] = {}
     groups = sorted({group for group, _partition in saved})
     partitions = sorted({partition for _group, partition in saved})
-    for each in cluster.registrations:
+
+    def ask(broker_id: int) -> Mapping[str, GroupCommits]:
+        address = cluster.addresses[broker_id]
+        with suppress(RequestRefusedError):
+            led = live_groups.group_states(wire, address)
+            return live_groups.read_commits(wire, address, [group for group in groups if group in led], partitions)
+        return {}
+
+    for found in wire.in_parallel(ask, cluster.addresses).values():
         # The groups of a coordinator that does not answer have no committed offset here.
-        with suppress(BrokerCallError, RequestRefusedError):
-            led = live_groups.group_states(wire, each.address)
-            found = live_groups.read_commits(
-                wire, each.address, [group for group in groups if group in led], partitions
-            )
-            known |= {(group, name): at for group, one in found.items() for name, at in one.offsets.items()}
+        for group, one in found.items() if isinstance(found, Mapping) else ():
+            known |= {(group, name): at for name, at in one.offsets.items()}
     return tuple(
         NewerCommit(group, name.topic, name.partition, commit.offset, known.get((group, name)))
         for (group, name), commit in sorted(saved.items(), key=lambda each: each[0])

@@ -7,22 +7,26 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
+from lab.faults import Fault
 from simulator import SimulatedCluster
 from simulator.world import World
 
 
 @contextmanager
-def simulator(make_world: Callable[[], World]) -> Iterator[str]:
+def simulator(make_world: Callable[[], World], faults: Mapping[int | None, Fault] | None = None) -> Iterator[str]:
     """Yield the bootstrap servers. The simulator runs in its own process, because it is not measured.
 
-    ``make_world`` is called there, and has to be one that can be pickled.
+    ``make_world`` is called there, and has to be one that can be pickled. ``faults`` has those of each broker, and
+    of all others (None).
     """
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_simulate, args=[theirs, make_world], daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=_simulate, args=[theirs, make_world, faults or {}], daemon=True
+    )
     process.start()
     try:
         yield ours.recv()
@@ -32,7 +36,10 @@ def simulator(make_world: Callable[[], World]) -> Iterator[str]:
         process.kill()
 
 
-def _simulate(pipe: Connection, make_world: Callable[[], World]) -> None:
-    with SimulatedCluster(make_world(), is_recorded=False) as cluster:
+def _simulate(pipe: Connection, make_world: Callable[[], World], faults: Mapping[int | None, Fault]) -> None:
+    with SimulatedCluster(make_world(), is_recorded=bool(faults)) as cluster:
+        # The newest rule wins: those of single brokers are last.
+        for broker_id in sorted(faults, key=lambda each: each is not None):
+            cluster.proxy.inject(faults[broker_id], broker=broker_id)
         pipe.send(cluster.bootstrap())
         pipe.recv()
