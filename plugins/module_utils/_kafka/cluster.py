@@ -29,6 +29,8 @@ _STATES = {
     Cause.HUNG: BrokerState.HUNG,
     Cause.NOT_AUTHORIZED: BrokerState.NOT_AUTHORIZED,
 }
+_AGAIN_MS = 1_500
+"""The time of a broker that was silent at the last probe. If it hangs, or its host is down, each look waits so long."""
 _LISTS_FENCED = 2
 """The version of DescribeCluster, since Kafka 4.0 (KIP-1073)."""
 
@@ -132,11 +134,19 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
 def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
     """Connect to all registered brokers in parallel, within one request_timeout_ms, and return each one's state.
 
+    A broker that was silent when it was probed last gets less time: a run looks several times.
+
     ``mentioned`` are the ids in replica lists. If the controller lists no address for one, it is fenced or
     unregistered.
     """
     registered = {each.broker_id: each for each in cluster.registrations}
-    answers = wire.in_parallel(lambda broker_id: probe_broker(wire, registered[broker_id]), registered)
+
+    def probe(broker_id: int) -> Broker:
+        is_silent = registered[broker_id].address in wire.silent
+        limit_ms = min(_AGAIN_MS, wire.settings.request_timeout_ms) if is_silent else None
+        return probe_broker(wire, registered[broker_id], timeout_ms=limit_ms)
+
+    answers = wire.in_parallel(probe, registered)
     found = [each for each in answers.values() if isinstance(each, Broker)]
     found += [
         Broker(
@@ -153,11 +163,14 @@ def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = froz
     return tuple(sorted(found, key=lambda broker: broker.broker_id))
 
 
-def probe_broker(wire: Wire, registration: Registration) -> Broker:
-    """Connect to one registered broker and return its state. Takes at most one request_timeout_ms."""
+def probe_broker(wire: Wire, registration: Registration, *, timeout_ms: int | None = None) -> Broker:
+    """Connect to one registered broker and return its state. ``timeout_ms`` is that of ``Wire.call``."""
     try:
-        wire.call(registration.address, _describe_cluster_request())
+        wire.call(registration.address, _describe_cluster_request(), timeout_ms=timeout_ms)
+        wire.silent.discard(registration.address)
     except BrokerCallError as error:
+        if error.cause in (Cause.HUNG, Cause.UNREACHABLE):
+            wire.silent.add(registration.address)
         state = _STATES.get(error.cause)
         if state is None:
             return registration.as_broker(BrokerState.UNREACHABLE, str(error))

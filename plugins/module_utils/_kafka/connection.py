@@ -148,10 +148,10 @@ class Connection:
             except CredentialsError as error:
                 raise BrokerCallError(str(self.address), Cause.NOT_AUTHORIZED, str(error), request=name) from None
         if not (self._is_identified or isinstance(requests[0], DescribeClusterRequest)):
-            self._identify(name, deadline)
+            self._identify(name, deadline, limit_ms)
         left_ms = _left_ms(deadline)
         limits = [min(left_ms + place * limit_ms, total_limit_ms) for place in range(len(requests))]
-        answers = self._run(name, requests, limits)
+        answers = self._run(name, requests, limits, limit_ms)
         for request, answer in zip(requests, answers, strict=True):
             if isinstance(request, DescribeClusterRequest) and request.endpoint_type == _BROKERS:
                 self._take_description(answer, name)
@@ -202,12 +202,12 @@ class Connection:
                     **self._config,
                 )
 
-    def _identify(self, name: str, deadline: float) -> None:
+    def _identify(self, name: str, deadline: float, limit_ms: int) -> None:
         """Check the broker's cluster before a request is sent. Raises BrokerCallError: the request was not sent."""
         if self._own_cluster.cluster_id is None:
             return
         try:
-            (answer,) = self._run(name, [DescribeClusterRequest()], [_left_ms(deadline)])
+            (answer,) = self._run(name, [DescribeClusterRequest()], [_left_ms(deadline)], limit_ms)
             self._take_description(answer, name)
         except BrokerCallError as error:
             error.was_sent = error.may_be_executed = False
@@ -220,12 +220,13 @@ class Connection:
         # quorum yet. Who asks controllers compares their cluster (controllers.py).
         self._is_identified = True
 
-    def _run(self, name: str, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
+    def _run(self, name: str, requests: Sequence[Any], limits_ms: Sequence[int], limit_ms: int) -> list[Any]:
         try:
             answers: list[Any] = self._selector.run(self._call_pipelined, requests, limits_ms)
             return answers
         except Exception as error:  # noqa: BLE001 - kafka-python reads what a broker sent, and raises any kind of error
-            raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
+            address, stage = str(self.address), self._stage()
+            raise broker_call_error(error, self._settings, address, name, stage, limit_ms=limit_ms) from None
 
     def _stage(self) -> Stage:
         connection = self._connection

@@ -187,11 +187,20 @@ def raise_if_refused(request: str, answer: Any) -> None:
 
 
 def broker_call_error(
-    error: BaseException, settings: ConnectionSettings, address: str, request: str, stage: Stage
+    error: BaseException,
+    settings: ConnectionSettings,
+    address: str,
+    request: str,
+    stage: Stage,
+    *,
+    limit_ms: int | None = None,
 ) -> BrokerCallError:
-    """Return the BrokerCallError for an exception of kafka-python, of a socket or of TLS, with its Cause and a hint."""
+    """Return the BrokerCallError for an exception of kafka-python, of a socket or of TLS, with its Cause and a hint.
+
+    ``limit_ms`` is how long the call could take; None for request_timeout_ms.
+    """
     text = _one_line(str(error)) or type(error).__name__
-    cause, detail, hint = _classify(error, text, settings, stage)
+    cause, detail, hint = _classify(error, text, settings, stage, limit_ms or settings.request_timeout_ms)
     is_other = isinstance(error, kafka_errors.IncompatibleBrokerVersion)
     failed = BrokerCallError(address, cause, detail, request=request, hint=hint, is_other_kafka=is_other)
     if is_other or stage is not Stage.READY:
@@ -199,7 +208,9 @@ def broker_call_error(
     return failed
 
 
-def _classify(error: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
+def _classify(
+    error: BaseException, text: str, settings: ConnectionSettings, stage: Stage, limit_ms: int
+) -> tuple[Cause, str, str]:
     if isinstance(error, kafka_errors.IllegalSaslStateError) and settings.uses_sasl:
         plain = "SSL" if settings.uses_tls else "PLAINTEXT"
         hint = f"set security_protocol to {plain}, or use the port of a listener with SASL"
@@ -209,7 +220,7 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
     if isinstance(error, _AUTHORIZATION_ERRORS):
         return Cause.NOT_AUTHORIZED, text, _authorization_hint(settings)
     if isinstance(error, _TIMEOUTS) or "timed out" in text:
-        limit = f"no answer within {settings.request_timeout_ms} ms"
+        limit = f"no answer within {limit_ms} ms"
         if stage is Stage.CONNECTING and "Connection timed out" in text:
             return Cause.UNREACHABLE, f"no connection: {limit}", ""
         return Cause.HUNG, f"{limit}, though it accepted the connection", ""

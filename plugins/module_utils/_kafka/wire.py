@@ -62,6 +62,8 @@ class Wire:
         """Brokers that failed last, or were silent: else a frozen one would delay each call by a head start."""
         self._attempts = ThreadPoolExecutor(max_workers=_MAX_THREADS, thread_name_prefix="kafkaops-wire")
         """The threads of call_any. An attempt waits for no other one."""
+        self.silent: set[Address] = set()
+        """Brokers that did not answer when they were probed last (``probe_brokers``)."""
         self._lock = threading.Lock()
         self._is_closed = False
         self._separate_wire: Wire | None = None

@@ -45,10 +45,18 @@ class AskAgain:
     """Only about the newest epoch of each log."""
 
 
+def find_silent_brokers(replica_logs: pa.Table) -> frozenset[int]:
+    """Return the brokers of which no replica answered. They are not asked again: one that hangs takes all its time."""
+    answered = replica_logs.filter(pc.is_null(replica_logs["cause"]))["broker_id"]
+    return frozenset(replica_logs["broker_id"].to_pylist()) - frozenset(answered.to_pylist())
+
+
 def check_epochs(
     replica_logs: pa.Table, partitions: Sequence[PartitionState], ask: AskAgain, *, most_replicas: int = _MOST_REPLICAS
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """Return the rows of ``REPLICA_LOG_SCHEMA`` with checked epochs, and notes on replicas that were not checked.
+
+    A replica without a row in the answers to ``ask`` keeps its row.
 
     Where replicas end alike, only the last batch is read: logs that end with the same batch are equal.
     """

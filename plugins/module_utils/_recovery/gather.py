@@ -9,7 +9,7 @@ The doc fragment ``gathering`` describes the options.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -133,16 +133,18 @@ def gather(
     *,
     ask: AskBroker = _PUBLIC_RPCS,
     elsewhere: str | None = None,
+    without: Collection[int] = (),
 ) -> pa.Table:
     """Return a row of ``REPLICA_LOG_SCHEMA`` for every replica of the partitions, also for silent ones.
 
     ``settings_reference`` is the path of the file with the connection settings on this host, and ``elsewhere`` that on
     the hosts of a Spark cluster.
     ``duration_ms`` counts from this call and includes Spark's planning, which leaves at least a third of it. Brokers
-    without an address, unreachable, unauthorized or lost ones are not asked; their rows have the cause.
+    without an address, unreachable, unauthorized or lost ones are not asked; their rows have the cause. Replicas on the
+    brokers ``without`` have no row.
     """
     deadline = Deadline.after_ms(duration_ms)
-    work = divide_by_broker(brokers, partitions)
+    work = [each for each in divide_by_broker(brokers, partitions) if each.broker.broker_id not in without]
     to_ask = tuple(item for item in work if item.can_be_asked)
     tables = [REPLICA_LOG_SCHEMA.empty_table(), *(_rows_not_asked(item) for item in work if not item.can_be_asked)]
     if to_ask:

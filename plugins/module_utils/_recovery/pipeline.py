@@ -53,7 +53,7 @@ from .survey import Survey, leave_internal_alone
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .epoch_check import AskAgain, check_epochs, rank_checked
+    from .epoch_check import AskAgain, check_epochs, find_silent_brokers, rank_checked
     from .rows import find_rebuilt
 
 
@@ -132,9 +132,11 @@ def gather_evidence(
         replica_logs = gather_by(found.offline, duration_ms, ask=ask)
         check = replace(ask, checks_epochs=True)
 
+        silent = find_silent_brokers(replica_logs)
+
         def ask_again(ask: AskReplicas, states: Sequence[PartitionState]) -> pa.Table:
             left_ms = max(int((ends_at - time.monotonic()) * 1000), duration_ms // 3)
-            return gather_by(states, left_ms, ask=ask)
+            return gather_by(states, left_ms, ask=ask, without=silent)
 
         again = AskAgain(partial(ask_again, check), partial(ask_again, replace(check, only_newest=True)))
         replica_logs, notes = check_epochs(replica_logs, found.offline, again)

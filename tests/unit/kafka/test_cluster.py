@@ -92,3 +92,26 @@ def test_every_broker_gets_its_state_and_cause() -> None:
     assert [bool(each.cause) for each in brokers] == [False, True, True, True, True, True]
     assert brokers[5].host is None
     assert "the controller lists no address for it" in brokers[5].cause
+
+
+def test_a_broker_that_was_silent_gets_less_time_at_the_next_look() -> None:
+    """A run looks several times, and a broker that hangs would take one request_timeout_ms of each look."""
+    with listening(stay_silent) as silent, listening(answer_as_broker()) as other:
+        settings = ConnectionSettings(bootstrap_servers=(other.address,), request_timeout_ms=1600)
+        cluster = Cluster(
+            "abc", (Registration(1, other.address, None, False), Registration(2, silent.address, None, False))
+        )
+        with Wire(settings) as wire:
+            looks = [probe_brokers(wire, cluster) for _look in range(2)]
+    assert [[each.state for each in look] for look in looks] == [[BrokerState.ONLINE, BrokerState.HUNG]] * 2
+    assert "no answer within 1600 ms" in looks[0][1].cause
+    assert "no answer within 1500 ms" in looks[1][1].cause
+
+
+def test_a_broker_that_answers_again_gets_all_the_time_again() -> None:
+    with listening(answer_as_broker()) as broker:
+        settings = ConnectionSettings(bootstrap_servers=(broker.address,), request_timeout_ms=20_000)
+        with Wire(settings) as wire:
+            wire.silent.add(broker.address)
+            (found,) = probe_brokers(wire, Cluster("abc", (Registration(1, broker.address, None, False),)))
+            assert (found.state, wire.silent) == (BrokerState.ONLINE, set())

@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.epoch_check import (
     AskAgain,
     check_epochs,
+    find_silent_brokers,
     rank_checked,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
@@ -153,3 +154,18 @@ def test_logs_that_differ_and_are_not_compared_are_named(most: int | None) -> No
     limit = {} if most is None else {"most_replicas": most}
     _ranked, unread = rank_checked(OnThisHost(), to_table(logs), None if most is None else ask, **limit)
     assert unread == {TopicPartition("t", 1), TopicPartition("t", 2)}
+
+
+def test_a_replica_that_is_not_asked_again_keeps_its_row() -> None:
+    """A broker of which nothing answered is left out: one that hangs would take the whole time again."""
+    hung = [ReplicaLog.failed(each, 4, Cause.HUNG, "no answer") for each in (ALIKE, DIFFERING)]
+    first = pa.concat_tables([FIRST, to_table(hung)])
+    assert find_silent_brokers(first) == {4}
+    checked, notes = check_epochs(first, STATES, FakeSecondLook().as_asked)
+    assert causes(checked) == {(0, 4): "hung", (1, 4): "hung"}
+    assert (checked.num_rows, notes) == (6, ())
+
+
+def test_a_broker_with_one_answer_is_asked_again() -> None:
+    late = ReplicaLog.failed(DIFFERING, 4, Cause.DEADLINE, "too late")
+    assert find_silent_brokers(to_table([a_log("t", 0, 4, (5, 9)), late])) == frozenset()
