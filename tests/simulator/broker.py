@@ -21,6 +21,7 @@ _DEBUGGING_REPLICA = -2
 _NO_TIME = -1
 _NONE = 0
 _OFFSET_OUT_OF_RANGE = 1
+_CLUSTER_AUTHORIZATION_FAILED = 31
 _UNKNOWN_TOPIC_OR_PARTITION = 3
 _NOT_LEADER_OR_FOLLOWER = 6
 _INVALID_REQUEST = 42
@@ -60,6 +61,7 @@ class Broker:
             messages.ALTER_REASSIGNMENTS.key: self._alter_reassignments,
             messages.LIST_REASSIGNMENTS.key: self._list_reassignments,
             messages.DESCRIBE_CLUSTER.key: self._describe_cluster,
+            messages.DESCRIBE_QUORUM.key: self._refuse_quorum,
             messages.DESCRIBE_TOPIC_PARTITIONS.key: self._describe_topic_partitions,
         }
         for key in apis:
@@ -268,6 +270,12 @@ class Broker:
                 for broker_id in (*self._world.broker_ids, *self._world.fenced)
             ],
             authorized_operations=None,
+        )
+
+    def _refuse_quorum(self, _request: Any) -> Any:
+        """Answer as a controller does to a principal without DESCRIBE on the cluster: there is no quorum here."""
+        return messages.DESCRIBE_QUORUM.response(
+            error_code=_CLUSTER_AUTHORIZATION_FAILED, error_message=None, topics=[], nodes=[]
         )
 
     def _describe_topic_partitions(self, request: Any) -> Any:

@@ -54,6 +54,7 @@ CREATE_TOPICS = _api(admin, "CreateTopics", 7, 7)
 DELETE_TOPICS = _api(admin, "DeleteTopics", 6, 6)
 PRODUCE = _api(producer, "Produce", 9, 12)
 LIST_GROUPS = _api(admin, "ListGroups", 0, 5)
+DESCRIBE_QUORUM = _api(admin, "DescribeQuorum", 0, 2)
 
 
 def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api]:
@@ -68,6 +69,7 @@ def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api
         ALTER_REASSIGNMENTS,
         LIST_REASSIGNMENTS,
         DESCRIBE_CLUSTER,
+        DESCRIBE_QUORUM,
         DESCRIBE_TOPIC_PARTITIONS,
         DESCRIBE_PRODUCERS,
         LIST_GROUPS,
