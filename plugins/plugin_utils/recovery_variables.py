@@ -9,6 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import (
+    EngineName,
+    EngineOptions,
+    SparkOptionsError,
+    parse_spark_options,
+    require_settings_reference,
+)
+
 Options = Mapping[str, Any]
 """The variables that are given or have a default, without prefix, in the types of the argument specs."""
 
@@ -99,7 +107,24 @@ def _refusals(options: Options, kafka: Options, written: Mapping[str, str]) -> I
             "unclean_recovery_then_restore_redundancy replaces the replicas of lost brokers, and "
             "unclean_recovery_lost_brokers names none"
         )
+    yield from _refusals_at_work(options)
     for path in dict.fromkeys(written.values()):
         same = [name for name, each in written.items() if each == path]
         if len(same) > 1:
             yield f"{' and '.join(same)} are the same path, {path}: give each its own"
+
+
+def _refusals_at_work(options: Options) -> Iterator[str]:
+    """Yield what a module would refuse only once a partition is offline. A quiet day shall show it."""
+    spark = options.get("spark") or {}
+    try:
+        engine = EngineOptions(EngineName(options["engine"]), parse_spark_options(spark), options["spark_wait_ms"])
+        if not engine.where.is_local and not _has_plan(options):
+            require_settings_reference(spark, engine.where)
+    except SparkOptionsError as error:
+        yield f"unclean_recovery_spark: {error}"
+    for name in ("election_attempts", "election_timeout_ms"):
+        if options.get(name) == 0:
+            yield f"unclean_recovery_{name} is 0: give a number from 1 on"
+    if (options.get("replica_log_api_key") is not None) != (options["replica_log_source"] == "native"):
+        yield "unclean_recovery_replica_log_source=native and unclean_recovery_replica_log_api_key need each other"

@@ -19,7 +19,13 @@ from typing import Any
 
 from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_int
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import has_password, is_uri
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import (
+    SUBOPTIONS,
+    SparkOptionsError,
+    has_password,
+    is_uri,
+    parse_spark_options,
+)
 
 Spec = Mapping[str, Any]
 Paths = Callable[[str], str]
@@ -44,6 +50,9 @@ _ALL_IF_LEFT_OUT = frozenset(
     }
 )
 """Lists whose module takes an empty list for all. Where a module knows "not given", it refuses an empty list itself."""
+_SPARK = "_spark"
+_OF_SPARK: Spec = {"options": {name: {"type": "dict" if name == "conf" else "str"} for name in SUBOPTIONS}}
+"""Its paths are on other hosts."""
 _ADDRESSES = ("kafka_bootstrap_servers", "kafka_bootstrap_controllers")
 _BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
@@ -107,15 +116,19 @@ def _checked(
             if spec.get("required"):
                 problems.append(f"{name} is required")
             continue
+        # A setting of Spark may be a secret by mistake, so a message does not show the value.
+        says_where = spec["type"] == "dict" and name.endswith(_SPARK)
         try:
-            converted = _converted(value, spec, path)
+            converted = _converted(value, {**spec, **_OF_SPARK} if says_where else spec, path)
+            if says_where:
+                parse_spark_options(converted)
             if name.endswith("_ms") and converted > _LONGEST_MS:
                 raise ValueError(f"is too long: the longest time is {_LONGEST_MS} ms")
             if name in _ALL_IF_LEFT_OUT and not converted:
                 raise ValueError("is an empty list, which would mean all: leave it out if you want all")
             yield name, converted
-        except (TypeError, ValueError) as error:
-            shown = "" if spec.get("no_log") else f" {_short(value)}"
+        except (TypeError, ValueError, SparkOptionsError) as error:
+            shown = "" if spec.get("no_log") or says_where else f" {_short(value)}"
             problems.append(f"{name}:{shown} {error}")
 
 

@@ -17,6 +17,7 @@ from .._changes.journal_reader import JournalOptions
 from .._changes.run_topic import RUN_TOPIC
 from .._model.partition import Broker, TopicPartition
 from .._model.run import KafkaOpsError, NullProgress, Progress
+from .._spark.options import SUBOPTIONS
 from .connection import Arguments
 
 # Imports that most runs do not need are inside functions.
@@ -44,15 +45,7 @@ SPARK = Arguments(
     argument_spec={
         "spark": {
             "type": "dict",
-            "options": {
-                "master": {"type": "str"},
-                "remote": {"type": "str"},
-                "driver_memory": {"type": "str"},
-                "executor_python": {"type": "path"},
-                "settings_reference": {"type": "path"},
-                "conf": {"type": "dict"},
-            },
-            "mutually_exclusive": [("master", "remote")],
+            "options": {name: {**spec} for name, spec in SUBOPTIONS.items()},
         },
     },
 )

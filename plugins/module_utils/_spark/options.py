@@ -59,6 +59,17 @@ def has_password(text: str) -> bool:
     return bool(_PASSWORD.search(text))
 
 
+SUBOPTIONS: Mapping[str, Mapping[str, str]] = {
+    "master": {"type": "str"},
+    "remote": {"type": "str"},
+    "driver_memory": {"type": "str"},
+    "executor_python": {"type": "path"},
+    "settings_reference": {"type": "path"},
+    "conf": {"type": "dict"},
+}
+"""Of the option ``spark`` of modules."""
+
+
 class SparkOptionsError(KafkaOpsError):
     """The options for Spark cannot be used."""
 
@@ -160,6 +171,8 @@ def parse_spark_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
     values = {name: value for name, value in (given or {}).items() if value is not None}
     if not values:
         return None
+    if "master" in values and "remote" in values:
+        raise SparkOptionsError("spark has both master and remote, and Spark runs at one of them: give one")
     values.pop("settings_reference", None)
     if "conf" in values:
         # Ansible passes booleans as Python's True and False. Spark expects true and false.

@@ -324,3 +324,31 @@ def test_variables_of_a_common_prefix_are_left_to_their_owners(
 
 def test_every_role_has_a_directory() -> None:
     assert {*CHECKED, "kafka_connection"} == {each.name for each in ROLES.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ({"mastr": "local[2]", "driver_memory": "2g"}, "mastr is no key of it"),
+        ("mastr=local[2]", "mastr is no key of it"),
+        ({"master": "spark://host:7077", "remote": "sc://host"}, "give one"),
+        ({"conf": {"spark.secret": "geheim"}}, "look secret"),
+        ({"mastr": "x", "conf": {"spark.secret": "geheim"}}, "mastr is no key of it"),
+        ({"conf": 5}, "conf"),
+    ],
+)
+@pytest.mark.parametrize("name", ["unclean_recovery_spark", "cluster_recorder_spark"])
+def test_a_slip_in_where_spark_runs_is_found_on_a_quiet_day_and_shows_no_setting(
+    name: str, typed: object, why: str
+) -> None:
+    """Modules check it only when there is work for Spark."""
+    with pytest.raises(VariablesError) as caught:
+        checked({name: {"type": "dict"}}, {name: typed}, str)
+    assert name in str(caught.value)
+    assert why in str(caught.value)
+    assert "geheim" not in str(caught.value)
+
+
+def test_where_spark_runs_is_handed_on_as_it_was_typed() -> None:
+    typed = {"master": "spark://host:7077", "settings_reference": "~/on/executors", "conf": {"spark.cores.max": 8}}
+    assert checked({"a_spark": {"type": "dict"}}, {"a_spark": typed}, lambda _path: "changed") == {"a_spark": typed}

@@ -40,7 +40,8 @@ def spellings(spec: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
         yield "/b/c.json", "/b/c.json"
         yield "hdfs://namenode/d", "hdfs://namenode/d"
     elif kind == "dict":
-        value = {"key": "value"} if "options" not in spec else _sample(spec["options"])
+        # A key that says where Spark runs, too, whose keys are checked.
+        value = {"driver_memory": "2g"} if "options" not in spec else _sample(spec["options"])
         yield value, value
         yield json.dumps(value), value
     elif kind == "list":

@@ -46,7 +46,14 @@ def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     )
 
 
-DEFAULTS = {"automated_recovery": False, "then_restore_redundancy": False, "lost_brokers": []}
+DEFAULTS = {
+    "automated_recovery": False,
+    "then_restore_redundancy": False,
+    "lost_brokers": [],
+    "engine": "spark",
+    "spark_wait_ms": 10_000,
+    "replica_log_source": "public",
+}
 BROKERS = {"bootstrap_servers": ["a:9092"]}
 
 
@@ -96,6 +103,10 @@ AUTOMATED = {"automated_recovery": True, "all_offline_partitions": True}
         {"plan": {"digest": "sha256:0"}, "plan_digest": "sha256:0", "automated_recovery": True},
         {"manual_output_file": "plan.json", "report_file": "report.json", "report_html": "report.html"},
         AUTOMATED | {"then_restore_redundancy": True, "lost_brokers": [1]},
+        {"spark": {"master": "spark://host:7077", "settings_reference": "/etc/kafkaops/connection.json"}},
+        # Nobody asks replicas.
+        AUTOMATED | {"all_offline_partitions": None, "plan_file": "p.json", "spark": {"master": "spark://host:7077"}},
+        {"replica_log_source": "native", "replica_log_api_key": 1020},
     ],
 )
 def test_what_belongs_together_is_not_refused(given: dict[str, object]) -> None:
@@ -119,6 +130,12 @@ def test_what_belongs_together_is_not_refused(given: dict[str, object]) -> None:
         (AUTOMATED | {"manual_output_file": "p.json"}, "exclude each other"),
         ({"plan_file": "p.json", "manual_output_file": "q.json"}, "makes a plan, and .* is one"),
         (AUTOMATED | {"then_restore_redundancy": True}, "unclean_recovery_lost_brokers names none"),
+        ({"engine": "process", "spark": {"master": "local[2]"}}, "engine is process, which uses no Spark"),
+        ({"spark": {"master": "spark://host:7077"}}, "Spark runs at spark://host:7077, so .* spark.settings_reference"),
+        ({"election_attempts": 0}, "unclean_recovery_election_attempts is 0"),
+        ({"election_timeout_ms": 0}, "unclean_recovery_election_timeout_ms is 0"),
+        ({"replica_log_source": "native"}, "need each other"),
+        ({"replica_log_api_key": 0}, "need each other"),
         (
             {"report_file": "one", "evidence_dir": "one"},
             "unclean_recovery_evidence_dir and unclean_recovery_report_file are the same path",
