@@ -47,8 +47,9 @@ class AskAgain:
 
 def find_silent_brokers(replica_logs: pa.Table) -> frozenset[int]:
     """Return the brokers of which no replica answered. They are not asked again: one that hangs takes all its time."""
-    answered = replica_logs.filter(pc.is_null(replica_logs["cause"]))["broker_id"]
-    return frozenset(replica_logs["broker_id"].to_pylist()) - frozenset(answered.to_pylist())
+    brokers = replica_logs["broker_id"]
+    answered = brokers.filter(pc.is_null(replica_logs["cause"]))
+    return frozenset(brokers.unique().to_pylist()) - frozenset(answered.unique().to_pylist())
 
 
 def check_epochs(

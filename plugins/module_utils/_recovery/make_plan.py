@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -23,7 +22,7 @@ from .._kafka.transactions import OpenTransaction
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition, racks_of
 from .._model.reason import because, say
-from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
+from .._model.run import Progress, RunMode, garbage_collection_paused, utc_now
 from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
 from .._module.run import call_all
@@ -270,23 +269,11 @@ def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> P
     Asked is the designated leader, and of a partition that is left alone the best ranked replica, if any answered.
     """
     notes: dict[TopicPartition, list[str]] = {each: [INTERNAL_NOTE] for each in internal}
-    designated: dict[int, list[TopicPartition]] = {}
-    for election in plan.elections:
-        designated.setdefault(election.designated_leader, []).append(election.topic_partition)
-    for partition in plan.left_alone:
-        for best in partition.candidates[:1]:
-            designated.setdefault(best.broker_id, []).append(partition.topic_partition)
-    addresses = kafka.describe_cluster().addresses
-
-    def ask(leader: int) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
-        with suppress(KafkaOpsError, KeyError):
-            return kafka.open_transactions(addresses[leader], designated[leader])
-        return {}
-
-    for leader, found in kafka.in_parallel(ask, designated).items():
-        for each in designated[leader]:
-            reported = found if isinstance(found, dict) else {}
-            notes.setdefault(each, []).extend(_of_transactions(each, leader, reported))
+    asked = [(each.topic_partition, each.designated_leader) for each in plan.elections]
+    asked += [(each.topic_partition, best.broker_id) for each in plan.left_alone for best in each.candidates[:1]]
+    found = kafka.ask_replicas(kafka.describe_cluster().addresses, asked, kafka.open_transactions)
+    for each, leader in asked:
+        notes.setdefault(each, []).extend(_of_transactions(leader, found.get((each, leader))))
     return replace(
         plan,
         elections=tuple(
@@ -298,10 +285,8 @@ def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> P
     )
 
 
-def _of_transactions(
-    partition: TopicPartition, leader: int, found: dict[TopicPartition, tuple[OpenTransaction, ...]]
-) -> list[str]:
-    if partition not in found:
+def _of_transactions(leader: int, found: Sequence[OpenTransaction] | None) -> list[str]:
+    if found is None:
         form = f"broker {{broker}} does not report whether {OPEN_TRANSACTION_NOTE}s are missing: unknown"
         return [say(form, broker=leader)]
     return [
@@ -311,7 +296,7 @@ def _of_transactions(
             producer=each.producer_id,
             start=each.start_offset,
         )
-        for each in found[partition]
+        for each in found
     ]
 
 

@@ -15,35 +15,16 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.give_back import Committer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
-    Choice,
-    CommitNeed,
     CommitStatus,
-    CommitStep,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.present import PresentGroups
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.share_groups import ShareOffsets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.groups.a_step import STEP
 
 _NAME = TopicPartition("orders", 0)
-_STEP = CommitStep(
-    group="billing",
-    topic="orders",
-    partition=0,
-    topic_id="AAAAAAAAAAAAAAAAAAAAAg",
-    leader_epoch=4,
-    need=CommitNeed.WENT_BACK,
-    committed=20,
-    saved=50,
-    log_start=0,
-    log_end=90,
-    target=50,
-    target_epoch=3,
-    target_metadata="",
-    choice=Choice.GIVE_BACK,
-    reason="the salvage has this commit",
-)
 
 
 class FakeKafka:
@@ -74,10 +55,10 @@ def kafka() -> FakeKafka:
 def committed(kafka: Any, *groups: str, reasons: Sequence[str] = ("", ""), share: Sequence[str] = ()) -> dict[str, Any]:
     cluster: Any = None
     coordinators: Any = dict.fromkeys(groups, "broker")
-    found = GroupLook(PresentGroups(coordinators=coordinators, share={*share}), {"orders": _STEP.topic_id}, {}, ())
+    found = GroupLook(PresentGroups(coordinators=coordinators, share={*share}), {"orders": STEP.topic_id}, {}, ())
     left = [*reasons]
     committer = Committer(kafka, cluster, found, lambda: left.pop(0))
-    steps = [replace(_STEP, group=each, target_epoch=-1) for each in groups]
+    steps = [replace(STEP, group=each, target_epoch=-1) for each in groups]
     return {each.group: each for step in steps for each in committer.commit(step.group, [step])}
 
 

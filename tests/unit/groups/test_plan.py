@@ -20,10 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.options 
     require_same_wish,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
-    Choice,
-    CommitNeed,
     CommitStatus,
-    CommitStep,
     GroupPlan,
     UnknownCommits,
 )
@@ -36,30 +33,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.results 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.groups.a_step import STEP
 
-_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAg"
-_STEP = CommitStep(
-    group="billing",
-    topic="orders",
-    partition=0,
-    topic_id=_TOPIC_ID,
-    leader_epoch=4,
-    need=CommitNeed.WENT_BACK,
-    committed=20,
-    saved=50,
-    log_start=0,
-    log_end=90,
-    target=50,
-    target_epoch=3,
-    target_metadata="",
-    choice=Choice.GIVE_BACK,
-    reason="the salvage has this commit",
-)
+_TOPIC_ID = STEP.topic_id
 _PLAN = GroupPlan(
     cluster_id="abc",
     created_at="2026-01-31T23:59:59Z",
     salvage_ids=(),
-    commits=(_STEP,),
+    commits=(STEP,),
     read_to=(),
     transactions=(),
     unknown=(),
@@ -90,7 +71,7 @@ def test_an_edited_plan_is_refused(tmp_path: Path) -> None:
 
 def test_an_undo_file_never_replaces_another(tmp_path: Path) -> None:
     path = str(tmp_path / "before.csv")
-    assert [write_undo_file(path, [_STEP]), write_undo_file(path, [])] == [path, f"{path}-2"]
+    assert [write_undo_file(path, [STEP]), write_undo_file(path, [])] == [path, f"{path}-2"]
     assert Path(path).read_text("utf-8") == "billing,orders,0,20\n"
 
 
@@ -113,14 +94,14 @@ def test_a_plan_is_compared_with_the_cluster(
 ) -> None:
     present = PresentGroups({"billing": state}, commits={"billing": GroupCommits({_NAME: Commit(committed)}, error)})
     found = GroupLook(present, topic_ids={}, leaders={}, offline=(), logs={} if log is None else {_NAME: log})
-    assert foresee_commit(_STEP, found).status is expected
+    assert foresee_commit(STEP, found).status is expected
 
 
 def test_an_offset_that_is_gone_since_the_plan_is_said_in_words() -> None:
     present = PresentGroups({"billing": "Empty"}, commits={"billing": GroupCommits({})})
     found = GroupLook(present, topic_ids={}, leaders={}, offline=(), logs={_NAME: _log(0, 90)})
     why = "its committed offset is none now, and was 20 in the plan: make the plan again"
-    assert foresee_commit(_STEP, found).reason.startswith(why)
+    assert foresee_commit(STEP, found).reason.startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +117,7 @@ def test_an_offset_that_is_gone_since_the_plan_is_said_in_words() -> None:
 def test_a_reviewed_plan_holds_only_for_the_log_that_it_is_about(
     committed: int | None, topic_id: str, end_of_epoch: int | None, is_reviewed: bool, expected: CommitStatus
 ) -> None:
-    step = replace(_STEP, committed=committed)
+    step = replace(STEP, committed=committed)
     ends = {} if end_of_epoch is None else {step.leader_epoch: end_of_epoch}
     log = PresentLog(0, 90, ends.__getitem__, topic_id=topic_id, leader_epoch=6)
     # The log of another topic is not asked for.

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.rights i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.capabilities import TopicAccess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from unit.fakes.cluster import FakeCluster
-from unit.groups.test_plan import _STEP
+from unit.groups.a_step import STEP
 
 ALL = frozenset({"READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE"})
 COORDINATOR = Address("broker-1.invalid", 9092)
@@ -44,9 +44,9 @@ def lacking(
 
 def test_all_that_is_lacking_is_named_at_once() -> None:
     told = frozenset({"DESCRIBE"})
-    others = [replace(_STEP, group="it's"), replace(_STEP, group="shipping")]
+    others = [replace(STEP, group="it's"), replace(STEP, group="shipping")]
     found = lacking(
-        _STEP, *others, groups={"billing": told, "it's": told}, orders=told, journal=told, cluster=told, ends=True
+        STEP, *others, groups={"billing": told, "it's": told}, orders=told, journal=told, cluster=told, ends=True
     )
     assert [each.partition(" --operation ")[2].split(" (")[0] for each in found.commands] == [
         "Read --group billing --group 'it'\"'\"'s'",
@@ -69,7 +69,7 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
     ],
 )
 def test_what_the_run_does_not_need_is_not_asked_for(given: dict[str, Any], commands: int) -> None:
-    assert len(lacking(_STEP, **given).commands) == commands
+    assert len(lacking(STEP, **given).commands) == commands
 
 
 def test_a_run_with_nothing_to_do_needs_nothing() -> None:
@@ -79,9 +79,9 @@ def test_a_run_with_nothing_to_do_needs_nothing() -> None:
 
 def test_one_group_or_topic_that_is_refused_blocks_no_other() -> None:
     told = frozenset({"DESCRIBE"})
-    other = replace(_STEP, group="shipping")
-    found = lacking(_STEP, other, groups={"shipping": told}, cluster=told, ends=True)
-    assert (found.why_not(_STEP), found.cannot_write, found.cannot_end) == ("", False, True)
+    other = replace(STEP, group="shipping")
+    found = lacking(STEP, other, groups={"shipping": told}, cluster=told, ends=True)
+    assert (found.why_not(STEP), found.cannot_write, found.cannot_end) == ("", False, True)
     assert found.why_not(other) == "our principal needs READ on the group"
-    assert lacking(_STEP, orders=told).why_not(_STEP) == "our principal needs READ on the topic"
-    assert lacking(_STEP, journal=told).cannot_write
+    assert lacking(STEP, orders=told).why_not(STEP) == "our principal needs READ on the topic"
+    assert lacking(STEP, journal=told).cannot_write
