@@ -169,7 +169,9 @@ def kill_jvms() -> None:
     """
     if not _OPEN_DIRECTORIES:  # no session, as on a host without PySpark
         return
-    found = {pid for pid in _children() if any(each in _command_of(pid) for each in _OPEN_DIRECTORIES)}
+    # The launcher writes what is above a directory as its locale can: LC_ALL=C has no letter like ü.
+    names = [Path(each).name for each in _OPEN_DIRECTORIES]
+    found = {pid for pid in _children() if any(each in _command_of(pid) for each in names)}
     if SparkContext._gateway is not None:
         found.add(_jvm().pid)
     for pid in found:

@@ -173,6 +173,17 @@ def test_a_java_that_does_not_answer_costs_the_wait_at_most(environment: dict[st
     assert found["ended"] < 4, "it is waited for once"
 
 
+@pytest.mark.wide
+def test_a_jvm_that_cannot_write_to_the_temporary_directory_does_not_stay(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """It waits for connections, and nobody knows its port. Its command line has other letters than the directory."""
+    directory = tmp_path / "tmp-ü"
+    directory.mkdir()
+    [found] = run("rank(EngineOptions(wait_ms=5000))", environment | {"TMPDIR": str(directory), "LC_ALL": "C"})
+    assert (found["engine"], found["reason"]) == ("process", "Spark was not ready 5 s after its work was there")
+
+
 def test_where_pyspark_is_not_installed_this_process_ranks(environment: dict[str, str]) -> None:
     hide = "import sys\nsys.modules.update(pyspark=None, py4j=None)\n"
     [found] = run("rank(EngineOptions())", environment, first=hide)
