@@ -9,11 +9,14 @@ A rehearsal does the same with one invented partition, so that the class archive
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 
+from .._model.background import in_background
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
 from .._model.program import program
 from .._module.libraries import missing_libraries_message
@@ -21,7 +24,7 @@ from .._spark.failures import describe_failure
 from .._spark.interpreted import interpreted
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.options import SparkOptions
-from .._spark.session import has_class_archive, spark_session
+from .._spark.session import has_class_archive, kill_jvms, spark_session
 from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
@@ -136,7 +139,7 @@ def make_class_archive_later() -> None:
     with suppress(OSError, SparkUnavailableError):  # without it, the next run starts as slowly as this one
         if not has_class_archive(find_java()):
             subprocess.Popen(
-                [sys.executable, "-c", program(f"import os\nfrom {__name__} import make_class_archive\n{_LATER}")],
+                [sys.executable, "-c", program(f"from {__name__} import {_LATER}\n{_LATER}()\n")],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -144,7 +147,21 @@ def make_class_archive_later() -> None:
             )
 
 
-_LATER = "os.nice(19)\nmake_class_archive()\n"
+def make_class_archive_in_time(limit_s: float = 600.0) -> None:
+    """Write the class archive with the lowest priority, and end after ``limit_s`` in any case.
+
+    Nobody waits for this process, and a JVM that cannot start may never answer.
+    """
+    os.nice(19)
+    made = in_background(make_class_archive, "class-archive")
+    if wait([made], limit_s).not_done:
+        kill_jvms()
+        wait([made], _KILLED_S)
+
+
+_LATER = make_class_archive_in_time.__name__
+_KILLED_S = 10.0
+"""The time in which a session removes its files after its JVM was killed."""
 
 
 def rehearse(spark: SparkSession) -> None:

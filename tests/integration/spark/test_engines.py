@@ -184,6 +184,20 @@ def test_a_jvm_that_cannot_write_to_the_temporary_directory_does_not_stay(
     assert (found["engine"], found["reason"]) == ("process", "Spark was not ready 5 s after its work was there")
 
 
+@pytest.mark.wide
+def test_who_writes_the_class_archive_later_ends_in_time(environment: dict[str, str], tmp_path: Path) -> None:
+    """The run that started it has ended, so nobody else would end it."""
+    directory = tmp_path / "tmp-ü"
+    directory.mkdir()
+    body = """
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import make_class_archive_in_time
+make_class_archive_in_time(5)
+print(json.dumps({"same": True, "left": jvms()}))
+"""
+    [found] = run(body, environment | {"TMPDIR": str(directory), "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path)})
+    assert found["left"] == []
+
+
 def test_where_pyspark_is_not_installed_this_process_ranks(environment: dict[str, str]) -> None:
     hide = "import sys\nsys.modules.update(pyspark=None, py4j=None)\n"
     [found] = run("rank(EngineOptions())", environment, first=hide)
